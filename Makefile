@@ -1,0 +1,48 @@
+# make demo   train on a small corpus and look at the senses of its labels
+# make test   everything that guards the project: C++ tests, linters, types, Python tests
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+NATIVE := $(shell find native -name '*.cpp' -o -name '*.hpp') CMakeLists.txt pyproject.toml
+
+.PHONY: demo test native-test sanitize clean
+
+demo: $(VENV)/installed
+	$(BIN)/polyseme demo
+
+test: $(VENV)/installed-dev native-test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/python -m pytest
+
+native-test: $(VENV)/installed-dev
+	$(BIN)/cmake -S . -B build/native-tests -G Ninja -DPOLYSEME_NATIVE_TESTS=ON \
+	    -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja) >/dev/null
+	$(BIN)/cmake --build build/native-tests
+	build/native-tests/native_tests
+
+# AddressSanitizer and UBSan over all native tests, ThreadSanitizer over the parallel ones.
+sanitize: $(VENV)/installed-dev
+	for kind in address,undefined thread; do \
+	  $(BIN)/cmake -S . -B build/sanitize-$$kind -G Ninja -DPOLYSEME_NATIVE_TESTS=ON \
+	      -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja) -DCMAKE_BUILD_TYPE=RelWithDebInfo \
+	      -DCMAKE_CXX_FLAGS="-fsanitize=$$kind -fno-sanitize-recover=all -DPOLYSEME_NO_CLONES" >/dev/null && \
+	  $(BIN)/cmake --build build/sanitize-$$kind && \
+	  build/sanitize-$$kind/native_tests || exit 1; \
+	done
+
+$(VENV)/bin/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/installed: $(VENV)/bin/python $(NATIVE)
+	$(BIN)/pip install --quiet --disable-pip-version-check -e .
+	touch $@
+
+$(VENV)/installed-dev: $(VENV)/installed
+	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[dev]'
+	touch $@
+
+clean:
+	rm -rf build $(VENV)

@@ -1,0 +1,5 @@
+#include "arrays.hpp"
+
+NB_MODULE(_native, m) {
+    m.doc() = "The native core of polyseme. Private: use the Python modules around it.";
+}

@@ -1,0 +1,31 @@
+// Non-owning views of sparse matrices. One form only: 64-bit row starts, 32-bit column numbers.
+// validation.py brings every SciPy matrix into it, so that each kernel is compiled once.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+namespace polyseme {
+
+// Which columns are stored in each row; for label matrices and lists of training rows.
+struct PatternView {
+    int64_t n_rows = 0;
+    int64_t n_cols = 0;
+    const int64_t* starts = nullptr;   // n_rows + 1
+    const int32_t* columns = nullptr;  // sorted within a row, no duplicates
+
+    std::span<const int32_t> row(int64_t i) const {
+        return {columns + starts[i], static_cast<size_t>(starts[i + 1] - starts[i])};
+    }
+    int64_t n_stored() const { return starts[n_rows]; }
+};
+
+struct MatrixView : PatternView {
+    const float* values = nullptr;
+
+    std::span<const float> row_values(int64_t i) const {
+        return {values + starts[i], static_cast<size_t>(starts[i + 1] - starts[i])};
+    }
+};
+
+}  // namespace polyseme

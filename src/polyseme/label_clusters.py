@@ -1,0 +1,89 @@
+"""The slot table: which labels are in which cluster."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+__all__ = ["LabelClusters"]
+
+
+@dataclass(frozen=True)
+class LabelClusters:
+    """An assignment of labels to clusters in which a label may be in several.
+
+    Each stored (cluster, label) pair is a *slot* and owns one weight vector of the ranker.
+    The slots of a cluster lie side by side; slot ``s`` holds label ``labels[s]``.
+    (The paper's C, kept column by column.)
+
+    Attributes
+    ----------
+    n_labels : int
+    starts : ndarray of int64, shape (n_clusters + 1,)
+        The slots of cluster ``j`` are ``starts[j]`` to ``starts[j + 1]``.
+    labels : ndarray of int32, shape (n_slots,)
+        The label of each slot, ascending within a cluster.
+    """
+
+    n_labels: int
+    starts: npt.NDArray[np.int64]
+    labels: npt.NDArray[np.int32]
+
+    @classmethod
+    def from_matrix(cls, matrix: sp.spmatrix | sp.sparray) -> LabelClusters:
+        """Build the table from a labels x clusters matrix; its stored entries are the slots."""
+        columns = sp.csc_array(matrix)
+        columns.sum_duplicates()
+        return cls(
+            n_labels=int(columns.shape[0]),
+            starts=columns.indptr.astype(np.int64),
+            labels=columns.indices.astype(np.int32),
+        )
+
+    @classmethod
+    def from_partition(cls, cluster_of_label: npt.ArrayLike, n_clusters: int) -> LabelClusters:
+        """Build the table of an ordinary partition from the cluster of each label."""
+        cluster = np.asarray(cluster_of_label, dtype=np.int64)
+        labels = np.argsort(cluster, kind="stable").astype(np.int32)
+        starts = np.zeros(n_clusters + 1, dtype=np.int64)
+        np.cumsum(np.bincount(cluster, minlength=n_clusters), out=starts[1:])
+        return cls(n_labels=len(cluster), starts=starts, labels=labels)
+
+    @property
+    def n_clusters(self) -> int:
+        """Number of clusters, empty ones included."""
+        return len(self.starts) - 1
+
+    @property
+    def n_slots(self) -> int:
+        """Number of (cluster, label) pairs; equals ``n_labels`` without overlap."""
+        return len(self.labels)
+
+    @property
+    def sizes(self) -> npt.NDArray[np.int64]:
+        """Number of slots of each cluster, shape (n_clusters,)."""
+        return np.diff(self.starts)
+
+    @cached_property
+    def cluster_of_slot(self) -> npt.NDArray[np.int32]:
+        """The cluster of each slot, shape (n_slots,)."""
+        return np.repeat(np.arange(self.n_clusters, dtype=np.int32), self.sizes)
+
+    @cached_property
+    def copies(self) -> npt.NDArray[np.int64]:
+        """Number of slots of each label, shape (n_labels,)."""
+        return np.bincount(self.labels, minlength=self.n_labels).astype(np.int64)
+
+    def slots_of(self, label: int) -> npt.NDArray[np.int64]:
+        """Return the slots of one label, ascending."""
+        return np.flatnonzero(self.labels == label)
+
+    def to_matrix(self) -> sp.csr_array:
+        """Return the labels x clusters 0/1 matrix, rows sorted."""
+        ones = np.ones(self.n_slots, dtype=np.float32)
+        shape = (self.n_labels, self.n_clusters)
+        return sp.csc_array((ones, self.labels, self.starts), shape=shape).tocsr()
