@@ -11,6 +11,7 @@ import json
 import os
 import re
 import secrets
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -42,6 +43,7 @@ _FORMAT = "polyseme"
 _MANIFEST = "model.json"
 _PARTS = ("weights", "names")
 _FILE_NAME = re.compile(r"(weights|names)-[0-9a-f]{8}\.safetensors|model-[0-9a-f]{8}\.json")
+_STALE_SECONDS = 24 * 60 * 60
 _CHUNK = 1 << 16
 
 Array = npt.NDArray[Any]
@@ -125,7 +127,7 @@ def save_model(
             raise _save_error(folder, error) from error
         raise
     _sync_folder(folder)
-    _remove_unnamed(folder, old_files)
+    _remove_unnamed(folder, old_files | _stale_files(folder))
 
 
 def open_model(path: str | os.PathLike[str]) -> StoredModel:
@@ -300,6 +302,15 @@ def _named_files(folder: Path) -> set[str]:
     return {name for name in named if _FILE_NAME.fullmatch(name)}
 
 
+def _stale_files(folder: Path) -> set[str]:
+    """Return what killed saves left here; younger files may belong to a save still running."""
+    newest = time.time() - _STALE_SECONDS
+    with suppress(OSError):
+        ours = [entry for entry in folder.iterdir() if _FILE_NAME.fullmatch(entry.name)]
+        return {entry.name for entry in ours if entry.stat().st_mtime < newest}
+    return set()
+
+
 def _remove_unnamed(folder: Path, candidates: Iterable[str]) -> None:
     """Remove those of our files that the present model.json does not name."""
     try:
@@ -325,7 +336,7 @@ def _save_error(folder: Path, error: OSError | SafetensorError) -> OSError:
     if isinstance(error, OSError):
         number = error.errno
     else:
-        found = re.search(r"os error (\d+)", str(error))
+        found = re.search(r"(?:os error|code:) (\d+)", str(error))
         number = int(found.group(1)) if found else None
     reason = os.strerror(number) if number else str(error)
     message = f"cannot save the model to {folder}: {reason}; what was there before is unchanged"

@@ -89,16 +89,17 @@ class Names(Sequence[str | int]):
     def __getitem__(self, key: slice) -> Names: ...
     def __getitem__(self, key: int | slice) -> str | int | Names:
         if isinstance(key, slice):
-            return self._slice(*key.indices(len(self)))
+            return self._slice(key)
         position = range(len(self))[key]  # IndexError and negative positions as a list has them
         if self._ids is not None:
             return int(self._ids[position])
         start, stop = self._starts[position], self._starts[position + 1]
         return _decode(self._utf8[start:stop].tobytes(), position)
 
-    def _slice(self, start: int, stop: int, step: int) -> Names:
+    def _slice(self, key: slice) -> Names:
         if self._ids is not None:
-            return Names(ids=self._ids[slice(start, stop if stop >= 0 else None, step)])
+            return Names(ids=self._ids[key])
+        start, stop, step = key.indices(len(self))
         if step == 1:
             return Names(starts=self._starts[start : max(start, stop) + 1], utf8=self._utf8)
         return Names.from_list(self[position] for position in range(start, stop, step))

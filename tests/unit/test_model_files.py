@@ -232,6 +232,23 @@ def test_an_empty_folder_or_the_rest_of_a_killed_save_is_used(tmp_path):
     assert open_model(tmp_path).names == NAMES
 
 
+def test_a_save_removes_what_a_save_killed_long_ago_left_behind(folder):
+    old, young, foreign = (
+        folder / name
+        for name in ["weights-00112233.safetensors", "names-44556677.safetensors", "notes.txt"]
+    )
+    for path in (old, young, foreign):
+        path.write_bytes(b"half")
+    for path in (old, foreign):
+        os.utime(path, (0, 0))
+    os.utime(weights_of(folder), (0, 0))
+    save_model(folder, {}, ARRAYS, NAMES)
+    assert open_model(folder).names == NAMES
+    assert not old.exists()
+    assert young.exists()  # another save may still be writing it
+    assert foreign.exists()
+
+
 def test_a_model_json_that_names_other_files_cannot_make_a_save_delete_them(folder):
     precious = folder.parent / "precious"
     precious.write_text("x")
