@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 from pathlib import Path
-from typing import Any
 
 import click
 
 import polyseme
-from polyseme import datasets
-from polyseme.cli.rendering import sense_panels
+from polyseme import XRLinear, datasets
+from polyseme.cli.rendering import print_senses
 from polyseme.cli.shared import common_options, console, path_argument, plain_table, print_json
-from polyseme.senses import most_split, senses_of
+from polyseme.senses import label_number, most_split, senses_of
 
 __all__ = ["senses"]
 
@@ -24,7 +23,7 @@ __all__ = ["senses"]
     "--data",
     metavar="DATA",
     type=click.Path(path_type=Path),
-    help="Training data, to show the documents of each sense.",
+    help="Training data, to list the documents of each sense.",
 )
 @click.option(
     "-n",
@@ -32,7 +31,7 @@ __all__ = ["senses"]
     default=10,
     metavar="N",
     type=click.IntRange(min=1),
-    help="How many words, neighbours, documents or labels to show; 10 by default.",
+    help="How many words, neighbours, documents or labels to list; 10 by default.",
 )
 @common_options()
 def senses(
@@ -46,49 +45,37 @@ def senses(
 ) -> None:
     """Show the senses of a label, by name or number.
 
-    Each sense is a slot: the cluster it is in, the labels beside it, its strongest words
-    and how much of the label it covers. Without LABEL, lists the labels that were split
+    Each sense is a slot: its strongest words, the labels beside it in its cluster, and how
+    many of the label's documents reach it. Without LABEL, lists the labels that were split
     most.
     """
     loaded = polyseme.load(model, n_threads=n_threads)
     if label is None:
-        _show_most_split(loaded, n_shown, as_json)
+        _list_most_split(loaded, n_shown, as_json)
         return
-    number = _number_of(loaded, label)
+    number = label_number(loaded, label)
     dataset = datasets.load(data, n_threads=n_threads) if data is not None else None
-    found = senses_of(loaded, number, dataset=dataset)
-    name = _name_of(loaded, number)
+    found = senses_of(
+        loaded,
+        number,
+        dataset and dataset.X_train,
+        dataset and dataset.Y_train,
+        n_features=n_shown,
+        n_neighbours=n_shown,
+        n_documents=n_shown,
+    )
+    name = number if loaded.label_names_ is None else loaded.label_names_[number]
     if as_json:
         listed = [dataclasses.asdict(sense) for sense in found]
         print_json({"label": number, "name": name, "senses": listed})
         return
-    console().print(sense_panels(name, found, n_shown))
+    print_senses(console(), str(name), found, texts=dataset and dataset.train_texts)
 
 
-def _show_most_split(model: Any, n_labels: int, as_json: bool) -> None:
+def _list_most_split(model: XRLinear, n_labels: int, as_json: bool) -> None:
     found = most_split(model, n_labels)
     if as_json:
-        print_json([dataclasses.asdict(label) for label in found])
+        print_json([{"label": label, "split": split} for label, split in found])
         return
-    rows: list[tuple[object, ...]] = []
-    console().print(plain_table(("Label", "Slots"), rows))
-
-
-def _number_of(model: Any, label: str) -> int:
-    """Find a label by name; a number is welcome too where no label has it as its name."""
-    names = model.label_names_
-    is_number = label.isdecimal()
-    if names is not None:
-        if label in names or not is_number:
-            return int(names.index(label))
-        if int(label) in names:
-            return int(names.index(int(label)))
-    if not is_number:
-        raise ValueError(f"this model has no label names; give a number instead of {label!r}.")
-    if int(label) >= model.n_labels_:
-        raise ValueError(f"there is no label {label}; the model has {model.n_labels_}.")
-    return int(label)
-
-
-def _name_of(model: Any, label: int) -> str:
-    return str(label if model.label_names_ is None else model.label_names_[label])
+    rows = [(label, f"{split:.3f}") for label, split in found]
+    console().print(plain_table(("Label", "Split"), rows, numbers=[1]))

@@ -33,7 +33,7 @@ CLOSINGS = (
 )
 
 NAMED = 0.4  # how often a text names its label outright
-AMBIGUOUS = 0.5  # how often a text carries one of its topic's ambiguous labels
+AMBIGUOUS = 0.5  # how often a text carries an ambiguous label
 MAX_STRAY_NEAR = 2  # words of labels that a text does not have, of its own topic
 MAX_STRAY_FAR = 3  # and of any topic: without them the task would be too easy
 
@@ -72,15 +72,16 @@ def make_corpus(n_texts: int, seed: int = 0) -> Corpus:
     """Compose `n_texts` texts; the same seed gives the same texts."""
     dice = random.Random(seed)
     corpus = Corpus([], [], [])
+    all_senses = [(name, label) for name, topic in topics().items() for label in topic.ambiguous]
     for _ in range(n_texts):
+        senses = {}
         name = dice.choice(list(topics()))
+        if dice.random() < AMBIGUOUS:
+            name, ambiguous = dice.choice(all_senses)  # so that each sense is as frequent
+            senses[ambiguous] = name
         topic = topics()[name]
         clues = {label: topic.labels[label] for label in dice.sample(list(topic.labels), 2)}
-        senses = {}
-        if dice.random() < AMBIGUOUS:
-            label = dice.choice(list(topic.ambiguous))
-            clues[label] = topic.ambiguous[label]
-            senses[label] = name
+        clues.update({label: topic.ambiguous[label] for label in senses})
         corpus.texts.append(_compose(topic, clues, dice))
         corpus.labels.append(list(clues))
         corpus.senses.append(senses)
