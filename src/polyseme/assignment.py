@@ -76,6 +76,16 @@ class CoOccurrence:
         """Number of (document, label) pairs."""
         return int(self.label_rows.nnz)
 
+    def count_at(self, clusters: LabelClusters) -> npt.NDArray[np.int64]:
+        """Return the count of each slot's label and cluster, shape (n_slots,)."""
+        n_clusters = np.int64(self.n_clusters)
+        label = np.repeat(np.arange(self.n_labels), np.diff(self.counts.indptr))
+        stored = np.append(label * n_clusters + self.counts.indices, np.iinfo(np.int64).max)
+        wanted = clusters.labels * n_clusters + clusters.cluster_of_slot
+        at = np.searchsorted(stored, wanted)
+        counts = np.append(self.counts.data, 0)[at]
+        return np.where(stored[at] == wanted, counts, 0).astype(np.int64)
+
     def objective(self, clusters: LabelClusters, *, n_threads: int = 1) -> int:
         """Count the (document, label) pairs that the beam can reach, see `objective`."""
         return _count_reached(self.label_rows, self.matched, clusters, n_threads)
