@@ -2,4 +2,5 @@
 
 NB_MODULE(_native, m) {
     m.doc() = "The native core of polyseme. Private: use the Python modules around it.";
+    polyseme::bindings::bind_text_format(m);
 }
