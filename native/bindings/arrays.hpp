@@ -83,6 +83,8 @@ auto run_released(const nb::object& progress, Kernel&& kernel) {
     return kernel(control);
 }
 
+void bind_training(nb::module_& m);
+void bind_prediction(nb::module_& m);
 void bind_assignment(nb::module_& m);
 void bind_text_format(nb::module_& m);
 

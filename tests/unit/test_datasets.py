@@ -140,7 +140,7 @@ def test_a_damaged_gzip_file_is_refused(tmp_path):
 
 
 def test_reading_needs_a_thread_and_a_file(tmp_path):
-    with pytest.raises(ValueError, match="n_threads is 0"):
+    with pytest.raises(ValueError, match="n_threads must be"):
         read_xmc_text(tmp_path / "data.txt", n_threads=0)
     with pytest.raises(ValueError, match="is a folder"):
         read_xmc_text(tmp_path)

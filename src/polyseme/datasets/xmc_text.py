@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from polyseme import _native
 from polyseme.sparse_rows import MAX_COLUMNS, SparsePattern, SparseRows
+from polyseme.threads import count_threads
 from polyseme.validation import check_features, check_labels
 
 __all__ = ["read_xmc_text", "write_xmc_text"]
@@ -59,9 +60,7 @@ def read_xmc_text(
     Y : SparsePattern, shape (n_documents, n_labels)
     """
     path = Path(path)
-    n_threads = _available_processors() if n_threads is None else n_threads
-    if n_threads < 1:
-        raise ValueError(f"n_threads is {n_threads}; it must be at least 1.")
+    n_threads = count_threads(n_threads)
     if path.is_dir():
         raise ValueError(f"{path} is a folder; give a text file, or use polyseme.datasets.load.")
     try:
@@ -239,9 +238,3 @@ def _compressed_if_named_so(
         return contextlib.nullcontext(file)
     # Neither name nor time inside, so that equal data give equal files.
     return gzip.GzipFile(filename="", fileobj=file, mode="wb", compresslevel=6, mtime=0)  # type: ignore[return-value]
-
-
-def _available_processors() -> int:
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
