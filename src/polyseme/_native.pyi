@@ -177,3 +177,18 @@ def score_matched(
     n_threads: int,
     progress: _Progress,
 ) -> tuple[_Int64, _Int32, _Float]: ...
+
+# text_format.cpp
+
+def parse_text(
+    text: npt.NDArray[np.uint8], n_features: int, n_labels: int, first_line: int, n_threads: int
+) -> tuple[_Int64, _Int32, _Float, _Int64, _Int32]: ...
+def format_text(
+    feature_starts: _Int64,
+    features: _Int32,
+    values: _Float,
+    n_features: int,
+    label_starts: _Int64,
+    labels: _Int32,
+    n_labels: int,
+) -> bytes: ...
