@@ -316,7 +316,9 @@ def random(
         owned[free, copy] = chosen[free]
         owned.sort(axis=1)
     starts = np.arange(n_labels + 1) * copies
-    matrix = sp.csr_array((np.ones(owned.size), owned.ravel(), starts), shape=(n_labels, n_clusters))
+    matrix = sp.csr_array(
+        (np.ones(owned.size), owned.ravel(), starts), shape=(n_labels, n_clusters)
+    )
     return _report(co_occurrence, present, LabelClusters.from_matrix(matrix), n_threads)
 
 
@@ -366,7 +368,9 @@ def _check(counted: CoOccurrence, present: LabelClusters, copies: int) -> None:
         )
     homeless = np.flatnonzero(present.copies == 0)
     if len(homeless):
-        raise ValueError(f"present: label {homeless[0]} is in no cluster; each needs at least one.")
+        raise ValueError(
+            f"present: label {homeless[0]} is in no cluster; each needs at least one."
+        )
 
 
 def _choose(

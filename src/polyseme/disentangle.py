@@ -108,4 +108,3 @@ def disentangle(
 
 def _n_nodes(tree: LabelTree) -> int:
     return sum(tree.n_nodes(level) for level in range(1, tree.n_levels + 1))
-

@@ -137,10 +137,11 @@ def _set_parameters(model: XRLinear, stored: StoredModel) -> None:
 
 def _tree(stored: StoredModel) -> LabelTree:
     fan_outs = stored.description.get("fan_outs")
-    sound = isinstance(fan_outs, list) and all(type(n) is int and n >= 1 for n in fan_outs)
-    if not sound or LabelTree(tuple(fan_outs)).n_clusters >= 2**31:
-        raise _damaged(stored, f"fan_outs is {fan_outs!r}")
-    return LabelTree(tuple(fan_outs))
+    if isinstance(fan_outs, list) and all(type(n) is int and n >= 1 for n in fan_outs):
+        tree = LabelTree(tuple(fan_outs))
+        if tree.n_clusters < 2**31:
+            return tree
+    raise _damaged(stored, f"fan_outs is {fan_outs!r}")
 
 
 def _clusters(stored: StoredModel, n_labels: int, n_clusters: int) -> LabelClusters:

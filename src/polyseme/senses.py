@@ -93,7 +93,7 @@ def senses_of(
     """
     number = label_number(model, label)
     slots = model.clusters_.slots_of(number)
-    documents = {int(slot): [] for slot in slots}
+    documents: dict[int, list[int]] = {int(slot): [] for slot in slots}
     if X is not None and Y is not None:
         documents = _documents_of(model, number, slots, X, Y, n_documents)
     senses = [
