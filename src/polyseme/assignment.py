@@ -6,7 +6,8 @@ gives an `Assignment`: new clusters, with what they do to the pairs that the bea
 Everywhere, candidates are taken in one order of choice: count, then the sum of matcher scores,
 then the label's present cluster, then the lower id. A label that was never matched keeps its
 present clusters. All methods but `adaptive` fill a label's copies even where a further slot covers
-no further document, so that they compare at the same budget: such a slot is still a second opinion.
+no further document, so that they compare at the same budget: such a slot is still a second
+opinion.
 """
 
 from __future__ import annotations
@@ -273,7 +274,8 @@ def adaptive(
 
     Every label gets one slot as by `capped` with one copy. The others go out in the order of the
     documents they add to their label, and a slot that adds none is not given: a label with one
-    sense keeps one slot, a label with many may get more than `copies`. A slot whose cluster is full
+    shape = (n_labels, n_clusters)
+    matrix = sp.csr_array((np.ones(owned.size), owned.ravel(), starts), shape=shape)
     (`max_cluster_size`, as for `capped`) is passed over, and its label looks among the clusters
     that have room. `seed` is not used.
     """

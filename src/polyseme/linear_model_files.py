@@ -69,7 +69,7 @@ def contents_of(model: XRLinear) -> Contents:
     }
     parts = {f"matcher.{i}": level for i, level in enumerate(model.matcher_.levels)}
     for part, weights in {**parts, "ranker": ranker}.items():
-        # The slots of the ranker are the clusters, and those of a tree level follow from its shape.
+        # The ranker's slots are the clusters; those of a tree level follow from its shape.
         stored = {name: a for name, a in weights.to_arrays().items() if name != "slot_starts"}
         arrays.update({f"{part}.{name}": array for name, array in stored.items()})
     names = {"labels": model.label_names_, "features": model.feature_names_}
