@@ -5,4 +5,5 @@ NB_MODULE(_native, m) {
     polyseme::bindings::bind_training(m);
     polyseme::bindings::bind_prediction(m);
     polyseme::bindings::bind_assignment(m);
+    polyseme::bindings::bind_text_format(m);
 }

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
+import numpy.typing as npt
+
 from polyseme.assignment import Assignment, CoOccurrence, co_occurrence
 from polyseme.label_clusters import LabelClusters
 from polyseme.label_tree import LabelTree
@@ -28,13 +31,14 @@ class Disentangled:
         The final slots.
     assignments : list of Assignment
         One a round, with the objective before and after.
-    matched : SparseRows, shape (n_documents, n_clusters), or None
-        The final matcher's result for the training documents, if it was needed.
+    slot_documents : ndarray of int64, shape (n_slots,), or None
+        The documents of each slot's label that were matched to the slot's cluster when the
+        slots were chosen; None if they never were.
     """
 
     clusters: LabelClusters
     assignments: list[Assignment]
-    matched: SparseRows | None
+    slot_documents: npt.NDArray[np.int64] | None
 
 
 def disentangle(
@@ -77,6 +81,7 @@ def disentangle(
         matcher.fit(X, cluster_targets(Y, clusters), tree, progress=step)  # line 4
 
     assignments: list[Assignment] = []
+    slot_documents = None
     for _ in range(rounds):
         with progress.phase("Matching", X.n_rows) as step:
             matched = matcher.match(X, beam_size, progress=step)  # line 5, the paper's M
@@ -84,6 +89,7 @@ def disentangle(
             counted = co_occurrence(Y.to_scipy(), matched.to_scipy(), n_threads=n_threads)
             assignments.append(assign(counted, clusters))  # line 6, Eq. (10) or better
         clusters = assignments[-1].clusters
+        slot_documents = counted.count_at(clusters)
         if finetune_matcher:
             with progress.phase("Training the matcher again", _n_nodes(tree)) as step:
                 targets = cluster_targets(Y, clusters)
@@ -94,15 +100,11 @@ def disentangle(
         with progress.phase("Matching", X.n_rows) as step:
             final_matched = matcher.match(X, beam_size, progress=step)
     rows = choose_training_rows(training_rows, cluster_targets(Y, clusters), final_matched)
-    own = _pattern(final_matched) if sense_positives and final_matched is not None else None
+    own = final_matched.pattern() if sense_positives and final_matched is not None else None
     with progress.phase("Training the ranker", clusters.n_slots) as step:
         ranker.fit(X, Y, clusters, rows, own_documents=own, progress=step)  # line 9
-    return Disentangled(clusters, assignments, final_matched)
+    return Disentangled(clusters, assignments, slot_documents)
 
 
 def _n_nodes(tree: LabelTree) -> int:
     return sum(tree.n_nodes(level) for level in range(1, tree.n_levels + 1))
-
-
-def _pattern(matched: SparseRows) -> SparsePattern:
-    return SparsePattern(matched.starts, matched.columns, matched.n_columns)

@@ -12,8 +12,7 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from polyseme.assignment import CoOccurrence, method_named
-from polyseme.assignment import Assignment as Assignment
+from polyseme.assignment import Assignment, CoOccurrence, method_named
 from polyseme.disentangle import disentangle
 from polyseme.label_clusters import LabelClusters
 from polyseme.label_features import label_features
@@ -51,7 +50,8 @@ class PartitionedClassifier(BaseEstimator):  # type: ignore[misc]
     label_counts_ : ndarray of int64, shape (n_labels,)
         Training documents of each label.
     slot_documents_ : ndarray of int64, shape (n_slots,)
-        Training documents of each slot's label that the matcher sends to the slot's cluster.
+        Training documents of each slot's label that were matched to the slot's cluster when the
+        slots were chosen; without re-assignment, all of the label's.
     assignments_ : list of dict
         For each round, the pairs that the beam can reach before and after.
     phase_seconds_ : dict
@@ -163,8 +163,12 @@ class PartitionedClassifier(BaseEstimator):  # type: ignore[misc]
             }
             for made in found.assignments
         ]
-        self.slot_documents_ = found.slot_documents
         self.label_counts_ = np.bincount(labels.columns, minlength=labels.n_columns)
+        self.slot_documents_ = (
+            self.label_counts_[found.clusters.labels]
+            if found.slot_documents is None
+            else found.slot_documents
+        )
         self.label_names_ = None if names is None else Names.from_list(names)
         self.feature_names_ = None if feature_names is None else Names.from_list(feature_names)
         self.n_documents_, self.n_features_in_ = features.shape

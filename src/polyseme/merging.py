@@ -33,7 +33,8 @@ def merge_slots(slot_scores: SparseRows, clusters: LabelClusters, merge: str) ->
         values = np.full(len(distinct), -np.inf, dtype=np.float64)
         np.maximum.at(values, where, slot_scores.values)
     else:
-        values = np.bincount(where, weights=slot_scores.values, minlength=len(distinct))
+        values = np.zeros(len(distinct), dtype=np.float64)
+        np.add.at(values, where, slot_scores.values)
         if merge == "mean":
             values = values / np.bincount(where, minlength=len(distinct))
     starts = np.searchsorted(distinct, np.arange(slot_scores.n_rows + 1) * clusters.n_labels)

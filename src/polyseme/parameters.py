@@ -52,9 +52,7 @@ def check_parameters(estimator: Any) -> None:
 
 
 def _is_number(value: Any) -> bool:
-    return (
-        isinstance(value, numbers.Real) and not isinstance(value, bool) and math.isfinite(value)
-    )
+    return isinstance(value, numbers.Real) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def _check_whole(name: str, value: Any, least: int, before: str = "") -> None:

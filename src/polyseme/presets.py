@@ -7,22 +7,14 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.utils.validation import check_is_fitted
 
 from polyseme import _native
 from polyseme.estimator import PartitionedClassifier, check_k
-from polyseme.label_clusters import LabelClusters
-from polyseme.label_tree import LabelTree
-from polyseme.linear_weights import LinearTraining, LinearWeights
+from polyseme.linear_model_files import contents_of, restore
+from polyseme.linear_weights import LinearTraining
 from polyseme.matchers import LinearTreeMatcher
-from polyseme.model_files import (
-    StoredModel,
-    open_model,
-    require_array,
-    require_finite,
-    require_range,
-    require_starts,
-    save_model,
-)
+from polyseme.model_files import open_model, save_model
 from polyseme.rankers import LinearSlotRanker
 from polyseme.sparse_rows import SparseRows
 from polyseme.threads import count_threads
@@ -224,3 +216,28 @@ class XRLinear(PartitionedClassifier):
             n_threads,
             None,
         )
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Save the model as a folder of safetensors and JSON; `polyseme.load` reads it.
+
+        A polyseme model that is at `path` already is replaced in one step.
+        """
+        check_is_fitted(self, "clusters_")
+        save_model(path, *contents_of(self))
+
+
+def load(path: str | os.PathLike[str], *, n_threads: int | None = None) -> XRLinear:
+    """Load a model that was saved with ``model.save``.
+
+    Weights are memory-mapped. Everything is checked first: a file that does not fit is refused
+    with a sentence that says why, and is never run.
+
+    Parameters
+    ----------
+    path : path of the model's folder
+    n_threads : int, optional
+        Threads for prediction; by default one for each core.
+    """
+    model = XRLinear(n_threads=n_threads)
+    restore(model, open_model(path))
+    return model

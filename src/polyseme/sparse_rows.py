@@ -149,6 +149,10 @@ class SparseRows:
         starts, entries = _row_slice(self.starts, first, last)
         return SparseRows(starts, self.columns[entries], self.values[entries], self.n_columns)
 
+    def pattern(self) -> SparsePattern:
+        """Return where entries are stored, sharing the index arrays."""
+        return SparsePattern(self.starts, self.columns, self.n_columns)
+
     def take(self, row_ids: npt.ArrayLike) -> SparseRows:
         """Return the given rows, in the given order."""
         taken = self.to_scipy()[np.asarray(row_ids)]

@@ -39,7 +39,7 @@ def choose_training_rows(
     """
     if kind == "teacher-forcing" or matched is None:
         return targets
-    reached = SparsePattern(matched.starts, matched.columns, matched.n_columns)
+    reached = matched.pattern()
     if kind == "matcher-aware":
         return reached
     return SparsePattern.from_scipy(targets.to_scipy() + reached.to_scipy())

@@ -48,7 +48,10 @@ class LinearTreeMatcher:
         start_from: LinearTreeMatcher | None = None,
         progress: ProgressCallback | None = None,
     ) -> LinearTreeMatcher:
-        """Train all levels. (`start_from` is not used: each node's problem has one solution.)"""
+        """Train all levels.
+
+        `start_from` is not used: each node's problem has one solution, found from zero.
+        """
         self.levels, self.n_features = [], X.n_columns
         n_done = 0
         for level in range(tree.n_levels):
