@@ -119,12 +119,14 @@ def test_train_as_json_reports_sizes_parameters_and_seconds(data, tmp_path):
     assert report["n_labels"] == N_LABELS
     assert report["n_slots"] >= N_LABELS
     assert report["parameters"]["branching"] == 3
-    assert list(report["seconds"])[0] == "Reading the data"
+    assert next(iter(report["seconds"])) == "Reading the data"
 
 
 def test_options_win_over_the_file_of_parameters(data, tmp_path):
     config = tmp_path / "small.toml"
-    config.write_text("branching = 3\nmax_leaf_size = 3\nbeam_size = 3\nfinetune_matcher = false\n")
+    config.write_text(
+        "branching = 3\nmax_leaf_size = 3\nbeam_size = 3\nfinetune_matcher = false\n"
+    )
     out = succeed(
         "train", data, "-o", tmp_path / "m", "--config", config, "--beam-size=2", "--json"
     )
@@ -209,7 +211,7 @@ def test_asking_for_more_labels_than_there_are_gives_those_there_are(model, data
 def test_evaluate_as_json_has_every_figure_and_the_propensity_constants(model, data):
     figures = json.loads(succeed("evaluate", model, data, "--json"))
     for key in ("P@1", "P@3", "P@5", "PSP@5", "nDCG@5", "R@10"):
-        assert 0 <= figures[key] <= 100
+        assert -1e-9 <= figures[key] <= 100 + 1e-9
     assert figures["P@1"] > 80
     assert (figures["A"], figures["B"]) == (0.55, 1.5)
     assert figures["n_documents"] == 30
@@ -262,7 +264,7 @@ def test_senses_without_a_label_list_those_that_were_split_most(model):
 def test_senses_of_an_unknown_label_suggests_close_ones(model):
     sentence = refuse("senses", model, "lable 3")
     assert "no label named 'lable 3'; did you mean" in sentence
-    assert "there is no label 99" in refuse("senses", model, 99)
+    assert "no label '99'" in refuse("senses", model, 99)
 
 
 def test_info_describes_the_model(model):
@@ -316,8 +318,8 @@ def test_training_data_with_a_mistake_is_refused(tmp_path, case, words):
 
 def empty_rows() -> tuple[sp.csr_array, sp.csr_array]:
     X, Y = documents(24, seed=4)
-    keep = sp.diags(np.arange(24) % 3 > 0).astype(np.float32)
-    return sp.csr_array(keep @ X), sp.csr_array(keep @ Y)
+    kept = (np.arange(24) % 3 > 0).astype(np.float32)[:, np.newaxis]
+    return sp.csr_array(X.multiply(kept)), sp.csr_array(Y.multiply(kept))
 
 
 def unsorted_and_repeated() -> tuple[sp.csr_array, sp.csr_array]:
@@ -481,12 +483,22 @@ def test_ctrl_c_ends_training_with_130_and_leaves_nothing(tmp_path):
     folder = write_data(tmp_path / "data", (X, Y))
     command = [*PROGRAM, "train", folder, "-o", tmp_path / "model", "--tolerance=1e-9"]
     command += ["--max-iter=100000", "--threads=1"]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
-        time.sleep(4)
+    terminal, stderr = os.openpty()
+    with subprocess.Popen(command, stderr=stderr) as process:
+        os.close(stderr)
+        shown = read_until(terminal, b"Training the matcher")
         process.send_signal(signal.SIGINT)
         began = time.monotonic()
-        _, notes = process.communicate(timeout=30)
-    assert process.returncode == 130
-    assert time.monotonic() - began < 3
-    assert notes.strip() == "polyseme: interrupted."
+        shown += read_until(terminal, b"interrupted.")
+        assert process.wait(timeout=30) == 130
+        assert time.monotonic() - began < 3
+    os.close(terminal)
+    assert b"Traceback" not in shown
     assert not (tmp_path / "model").exists()
+
+
+def read_until(terminal: int, words: bytes) -> bytes:
+    shown = b""
+    while words not in shown:
+        shown += os.read(terminal, 4096)  # fails when the other end is closed
+    return shown

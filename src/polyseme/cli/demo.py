@@ -70,14 +70,18 @@ def _print_accuracy(out: Console, result: DemoResult) -> None:
     out.print(plain_table(columns, rows, numbers=range(1, 5)))
     out.print(
         f"A beam of {result.model.beam_size} clusters and slots chosen by "
-        f"'{result.model.assignment}' were picked for the effect to show, as it would in a far "
-        "larger vocabulary. With a beam of 3 both do alike here, and slots chosen by 'capped' "
-        "find fewer of the ambiguous labels than plain."
+        f"'{result.model.assignment}' were picked for the effect to show. With a beam of 3 both "
+        "do nearly alike here, and slots chosen by 'capped' find fewer of the ambiguous labels "
+        "than plain."
     )
 
 
 def _print_labels(out: Console, result: DemoResult) -> None:
     _heading(out, "The three ambiguous labels that the model itself divides most")
+    out.print(
+        "Each sense is named after the topic that most of its training texts truly have "
+        "(so many of them)."
+    )
     for label, found in result.shown.items():
         senses = [sense for sense, _ in found]
         print_senses(out, label, senses, titles=[_title(counts) for _, counts in found])
@@ -88,7 +92,7 @@ def _title(counts: Counter[str]) -> str:
     if not counts:
         return "no texts"
     sense, count = counts.most_common(1)[0]
-    return f"{sense} ({count} of {sum(counts.values())} texts)"
+    return f"{sense} ({count}/{sum(counts.values())})"
 
 
 def _print_agreement(out: Console, result: DemoResult) -> None:

@@ -37,8 +37,8 @@ def evaluate(
 
     DATA is a data folder, or a text file of the Extreme Classification Repository. The
     propensity-scored figures (PSP, PSnDCG) weigh labels by their number of training
-    documents; their constants are A = 0.6, B = 2.6 for Amazon data, 0.5, 0.4 for Wikipedia, and 0.55, 1.5
-    otherwise.
+    documents; their constants are A = 0.6, B = 2.6 for Amazon data, 0.5, 0.4 for
+    Wikipedia, and 0.55, 1.5 otherwise.
     """
     with Progress() as progress:
         with progress.phase("Reading the model and the data"):

@@ -17,8 +17,7 @@ __all__ = ["info"]
 @path_argument("model")
 @common_options(threads=False)
 def info(model: Path, n_threads: int | None, seed: int, as_json: bool) -> None:
-    """Show what is in a model: its sizes, slots and parameters.
-    """
+    """Show what is in a model: its sizes, slots and parameters."""
     loaded = polyseme.load(model)
     n_bytes = sum(file.stat().st_size for file in model.rglob("*") if file.is_file())
     summary = {"model": str(model), "n_bytes": n_bytes, **summary_of(loaded)}
@@ -42,8 +41,10 @@ def info(model: Path, n_threads: int | None, seed: int, as_json: bool) -> None:
     ]
     out = console()
     out.print(plain_table(("Model", str(model)), rows))
+    out.print()
     out.print(plain_table(("Parameter", "Value"), summary["parameters"].items()))
     if summary["seconds"]:
+        out.print()
         timed = [(phase, f"{taken:.2f}") for phase, taken in summary["seconds"].items()]
         out.print(plain_table(("Training phase", "Seconds"), timed, numbers=[1]))
 

@@ -20,6 +20,7 @@ def load_features(path: Path, n_threads: int | None) -> Any:
         dataset = datasets.load(path, n_threads=n_threads)
         return dataset.X_test if dataset.X_test is not None else dataset.X_train
     try:
-        return sp.load_npz(path) if path.suffix == ".npz" else np.load(path)
+        with open(path, "rb") as stream:
+            return sp.load_npz(stream) if path.suffix == ".npz" else np.load(stream)
     except (ValueError, EOFError, KeyError, zipfile.BadZipFile) as error:
-        raise ValueError(f"{path}: not a sparse matrix saved by SciPy ({error}).") from error
+        raise ValueError(f"{path} is not a matrix saved by SciPy or NumPy: {error}") from error

@@ -24,7 +24,7 @@ Labels = npt.NDArray[np.integer[Any]]
 Scores = npt.NDArray[np.floating[Any]]
 
 
-@click.command(epilog="Example: polyseme predict models/eurlex data/eurlex/X.tst.npz -k 5 --threads 4")
+@click.command(epilog="Example: polyseme predict models/eurlex data/eurlex/X.tst.npz -k 5")
 @path_argument("model")
 @path_argument("features", metavar="INPUT")
 @click.option(

@@ -40,7 +40,6 @@ def print_senses(
     if not out.is_terminal:
         for title, body in zip(titles, bodies, strict=True):
             out.print(Text(f"{label}, {title}"))
-            body.pad_left(0)
             out.print(body, soft_wrap=True)
             out.print()
         return

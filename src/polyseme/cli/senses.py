@@ -54,12 +54,15 @@ def senses(
         _list_most_split(loaded, n_shown, as_json)
         return
     number = label_number(loaded, label)
-    dataset = datasets.load(data, n_threads=n_threads) if data is not None else None
+    X, Y, texts = None, None, None
+    if data is not None:
+        dataset = datasets.load(data, n_threads=n_threads)
+        X, Y, texts = dataset.X_train, dataset.Y_train, dataset.train_texts
     found = senses_of(
         loaded,
         number,
-        dataset and dataset.X_train,
-        dataset and dataset.Y_train,
+        X,
+        Y,
         n_features=n_shown,
         n_neighbours=n_shown,
         n_documents=n_shown,
@@ -69,7 +72,7 @@ def senses(
         listed = [dataclasses.asdict(sense) for sense in found]
         print_json({"label": number, "name": name, "senses": listed})
         return
-    print_senses(console(), str(name), found, texts=dataset and dataset.train_texts)
+    print_senses(console(), str(name), found, texts=texts)
 
 
 def _list_most_split(model: XRLinear, n_labels: int, as_json: bool) -> None:

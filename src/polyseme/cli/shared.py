@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,7 +16,15 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-__all__ = ["common_options", "console", "json_option", "path_argument", "plain_table", "print_json", "written_beside"]
+__all__ = [
+    "common_options",
+    "console",
+    "json_option",
+    "path_argument",
+    "plain_table",
+    "print_json",
+    "written_beside",
+]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -77,13 +86,17 @@ def plain_table(
     numbers: Iterable[int] = (),
 ) -> Table:
     """Build a table; the columns in `numbers` are aligned to the right, nothing is markup."""
-    table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
+    table = Table(title=title, title_justify="left", title_style="bold", box=_box())
     right = set(numbers)
     for position, column in enumerate(columns):
         table.add_column(Text(column), justify="right" if position in right else "left")
     for row in rows:
         table.add_row(*(cell if isinstance(cell, Text) else Text(str(cell)) for cell in row))
     return table
+
+
+def _box() -> box.Box | None:
+    return box.SIMPLE_HEAD if sys.stdout.isatty() else None
 
 
 def print_json(result: object, *, one_line: bool = False) -> None:

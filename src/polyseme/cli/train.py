@@ -17,7 +17,9 @@ from polyseme.progress import Progress
 __all__ = ["train"]
 
 
-@click.command(epilog="Example: polyseme train data/eurlex -o models/eurlex --copies 2 --threads 4")
+@click.command(
+    epilog="Example: polyseme train data/eurlex -o models/eurlex --copies 2 --threads 4"
+)
 @path_argument("data")
 @click.option(
     "-o",

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 from polyseme import XRLinear, metrics
 from polyseme.demo.corpus import AMBIGUOUS_LABELS, Corpus, make_corpus
-from polyseme.senses import Sense, most_split, senses_of
+from polyseme.senses import Sense, label_number, most_split, senses_of
 from polyseme.sparse_rows import SparseRows
 
 __all__ = ["DemoResult", "run_demo"]
@@ -40,8 +40,8 @@ class DemoResult:
         P@1, P@3, P@5 and the share of ambiguous labels among the first five ("ambiguous@5"),
         under "plain" and "disentangled".
     shown : dict of str to list of (Sense, Counter)
-        The senses of the three ambiguous labels that the model split most; each with the true senses of the training texts
-        that its slot scores best.
+        The senses of the three ambiguous labels that the model split most; each with the true
+        senses of the training texts that its slot scores best.
     agreement : float
         Share of test texts with an ambiguous label whose best slot is that of their sense.
     agreement_by_label : dict of str to float
@@ -149,7 +149,7 @@ def _judge(model: XRLinear, X: sp.csr_array, corpus: Corpus) -> list[_Judged]:
     judged = []
     for label in AMBIGUOUS_LABELS:
         texts = [i for i, senses in enumerate(corpus.senses) if label in senses]
-        slots = model.clusters_.slots_of(model.label_names_.index(label))
+        slots = model.clusters_.slots_of(label_number(model, label))
         of_label = scores[texts][:, slots].toarray()
         best = np.where(of_label.any(axis=1), slots[of_label.argmax(axis=1)], NO_SLOT)
         for text, slot in zip(texts, best.tolist(), strict=True):
