@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <memory>
 #include <new>
 #include <numeric>
@@ -155,31 +156,39 @@ class ClusterTrainer {
 
     void keep_weights(const float* weights, int32_t first_slot, int32_t n_used, int n_lanes,
                       std::vector<KeptWeight>& kept) {
-        float thresholds[16];
-        for (int lane = 0; lane < n_used; ++lane)
-            thresholds[lane] = lane_threshold(weights, lane, n_lanes);
+        Cut cuts[16];
+        for (int lane = 0; lane < n_used; ++lane) cuts[lane] = lane_cut(weights, lane, n_lanes);
         for (int32_t f = 0; f < rows_.n_features; ++f) {
             const float* row = weights + size_t(f) * n_lanes;
             for (int lane = 0; lane < n_used; ++lane) {
                 const float magnitude = std::fabs(row[lane]);
-                if (magnitude > 0 && magnitude >= thresholds[lane])
-                    kept.push_back({f, static_cast<uint16_t>(first_slot + lane), row[lane]});
+                Cut& cut = cuts[lane];
+                if (magnitude == 0 || magnitude < cut.magnitude) continue;
+                if (magnitude == cut.magnitude && cut.n_equal-- <= 0) continue;
+                kept.push_back({f, static_cast<uint16_t>(first_slot + lane), row[lane]});
             }
         }
     }
 
-    // The smallest magnitude that a slot keeps, with its number of weights bounded.
-    float lane_threshold(const float* weights, int lane, int n_lanes) {
-        if (pruning_.max_weights <= 0) return pruning_.threshold;
+    // The smallest magnitude that a slot keeps, and how many weights of just that magnitude.
+    struct Cut {
+        float magnitude;
+        int64_t n_equal;
+    };
+
+    Cut lane_cut(const float* weights, int lane, int n_lanes) {
+        const Cut by_threshold{pruning_.threshold, std::numeric_limits<int64_t>::max()};
+        if (pruning_.max_weights <= 0) return by_threshold;
         magnitudes_.clear();
         for (int32_t f = 0; f < rows_.n_features; ++f) {
             const float magnitude = std::fabs(weights[size_t(f) * n_lanes + lane]);
             if (magnitude > 0 && magnitude >= pruning_.threshold) magnitudes_.push_back(magnitude);
         }
-        if (static_cast<int64_t>(magnitudes_.size()) <= pruning_.max_weights) return pruning_.threshold;
+        if (static_cast<int64_t>(magnitudes_.size()) <= pruning_.max_weights) return by_threshold;
         auto nth = magnitudes_.begin() + (pruning_.max_weights - 1);
         std::nth_element(magnitudes_.begin(), nth, magnitudes_.end(), std::greater<>());
-        return *nth;
+        const auto n_larger = std::count_if(magnitudes_.begin(), nth, [&](float m) { return m > *nth; });
+        return {*nth, pruning_.max_weights - n_larger};
     }
 
     const SlotTask& task_;
