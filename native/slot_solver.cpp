@@ -57,7 +57,10 @@ inline float logistic_dual(float dual, float margin, float squared_norm, float c
         const double moved = z - gradient / curvature;
         z = moved <= 0 ? z * 0.1 : std::min(moved, c * (1 - 1e-12));
     }
-    return static_cast<float>(flipped ? c - z : z);
+    // Rounded to one of the ends, the dual could never leave it again.
+    return std::clamp(static_cast<float>(flipped ? c - z : z),
+                      cost * std::numeric_limits<float>::epsilon() * 1e-20f,
+                      std::nextafter(cost, 0.f));
 }
 
 template <int Lanes>
@@ -249,7 +252,7 @@ POLYSEME_INLINE void descend(const LocalRows& rows, const LaneProblem& problem,
                 continue;
             }
             const Float moved = counts ? updated - dual : zero;
-            duals[i] = dual + moved;
+            duals[i] = counts ? updated : dual;
             const Float step = moved * target;
             add_row<Lanes>(rows, i, step, weights);
             bias_weights += step * bias;
