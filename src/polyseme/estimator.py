@@ -115,12 +115,9 @@ class PartitionedClassifier(BaseEstimator):  # type: ignore[misc]
         check_parameters(self)
         features = check_features(X)
         labels, names = check_labels(Y, features.n_rows, label_names=label_names)
+        names_of_labels = None if names is None else Names.from_list(names)
+        names_of_features = _feature_names(feature_names, features.n_columns)
         n_threads = count_threads(self.n_threads)
-        if feature_names is not None and len(feature_names) != features.n_columns:
-            raise ValueError(
-                f"X has {features.n_columns} features, but there are {len(feature_names)} "
-                "feature names."
-            )
 
         with Progress(enabled=self.verbose) as progress:
             with progress.phase("Label features", labels.n_columns) as step:
@@ -169,8 +166,7 @@ class PartitionedClassifier(BaseEstimator):  # type: ignore[misc]
             if found.slot_documents is None
             else found.slot_documents
         )
-        self.label_names_ = None if names is None else Names.from_list(names)
-        self.feature_names_ = None if feature_names is None else Names.from_list(feature_names)
+        self.label_names_, self.feature_names_ = names_of_labels, names_of_features
         self.n_documents_, self.n_features_in_ = features.shape
         self.n_labels_ = labels.n_columns
         self.phase_seconds_ = dict(progress.seconds)
@@ -276,9 +272,18 @@ class PartitionedClassifier(BaseEstimator):  # type: ignore[misc]
         return {"requires_y": True, "multioutput": True}
 
 
+def _feature_names(given: Any, n_features: int) -> Names | None:
+    if given is None:
+        return None
+    names = Names.from_list(given)
+    if len(names) != n_features:
+        raise ValueError(f"X has {n_features} features, but there are {len(names)} feature names.")
+    return names
+
+
 def check_k(k: int) -> int:
     """Return k if it is a positive whole number."""
-    if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
+    if isinstance(k, bool) or not isinstance(k, int | np.integer) or not 1 <= k < 2**31:
         raise ValueError(f"k must be a positive whole number, not {k!r}.")
     return int(k)
 
