@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -173,6 +174,21 @@ class XRLinear(PartitionedClassifier):
             self.n_features_in_,
             self.activation,
         )
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Copies and processes get the arrays; native objects are made again from them.
+        state = dict(super().__getstate__())
+        if state.pop("_predictor", None) is not None:
+            levels = [replace(level) for level in self.matcher_.levels]
+            state["matcher_"] = replace(self.matcher_, levels=levels)
+            ranker = self.ranker_.weights
+            state["ranker_"] = replace(self.ranker_, weights=ranker and replace(ranker))
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        if "clusters_" in state:
+            self._after_fit()
 
     def _label_scores(self, X: SparseRows) -> SparseRows:
         arrays = self._predictor.all_scores(
