@@ -154,6 +154,7 @@ class PartitionedClassifier(BaseEstimator):  # type: ignore[misc]
                 progress=progress,
             )
 
+        self._check_trained(matcher, ranker)
         self.matcher_, self.ranker_ = matcher, ranker
         self.tree_, self.clusters_ = tree, found.clusters
         self.assignments_ = [
@@ -179,6 +180,9 @@ class PartitionedClassifier(BaseEstimator):  # type: ignore[misc]
         self.phase_seconds_ = dict(progress.seconds)
         self._after_fit()
         return self
+
+    def _check_trained(self, matcher: Any, ranker: Any) -> None:
+        """Refuse parts that cannot be used, before they replace earlier ones."""
 
     def _after_fit(self) -> None:
         """Prepare whatever makes prediction quick."""

@@ -162,6 +162,15 @@ class XRLinear(PartitionedClassifier):
     def _make_ranker(self) -> LinearSlotRanker:
         return LinearSlotRanker(self._how(), self.activation)
 
+    def _check_trained(self, matcher: LinearTreeMatcher, ranker: LinearSlotRanker) -> None:
+        # A solution that grew beyond all numbers shows in its bias, whatever was pruned.
+        for weights in (*matcher.levels, ranker.weights):
+            if weights is not None and not np.isfinite(weights.bias).all():
+                raise ValueError(
+                    "Training went beyond what numbers can hold; bring the rows of X to a length "
+                    "near 1, or lower cost."
+                )
+
     def _after_fit(self) -> None:
         # One native object for the whole walk, from the root to the merged labels.
         ranker = self.ranker_.weights
