@@ -272,6 +272,10 @@ class PartitionedClassifier(BaseEstimator):  # type: ignore[misc]
         """
         features = self._check(X)
         truth, _ = check_labels(y, features.n_rows, label_names=self._known_labels())
+        if truth.n_columns != self.n_labels_:
+            raise ValueError(
+                f"Y has {truth.n_columns} labels, but the model has {self.n_labels_}."
+            )
         best, _ = self.predict_top_k(features, 1)
         return float(precision_at_k(best, truth.to_scipy(), 1)) / 100
 
