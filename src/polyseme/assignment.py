@@ -275,8 +275,8 @@ def adaptive(
     Every label gets one slot as by `capped` with one copy. The others go out in the order of the
     documents they add to their label, and a slot that adds none is not given: a label with one
     sense keeps one slot, a label with many may get more than `copies`. A slot whose cluster is
-    full (`max_cluster_size`, as for `capped`) is passed over, and its label looks among the clusters
-    that have room. `seed` is not used.
+    full (`max_cluster_size`, as for `capped`) is passed over, and its label looks among the
+    clusters that have room. `seed` is not used.
     """
     size = _checked_max_cluster_size(present, max_cluster_size)
     return _choose(

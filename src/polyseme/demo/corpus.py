@@ -33,8 +33,9 @@ CLOSINGS = (
 )
 
 NAMED = 0.4  # how often a text names its label outright
-AMBIGUOUS = 0.5  # how often a text carries one of its topic's ambiguous labels
-STRAY = 0.3  # how often a text closes with a word of another topic
+AMBIGUOUS = 0.5  # how often a text carries an ambiguous label
+MAX_STRAY_NEAR = 2  # words of labels that a text does not have, of its own topic
+MAX_STRAY_FAR = 3  # and of any topic: without them the task would be too easy
 
 
 @dataclass(frozen=True)
@@ -71,15 +72,16 @@ def make_corpus(n_texts: int, seed: int = 0) -> Corpus:
     """Compose `n_texts` texts; the same seed gives the same texts."""
     dice = random.Random(seed)
     corpus = Corpus([], [], [])
+    all_senses = [(name, label) for name, topic in topics().items() for label in topic.ambiguous]
     for _ in range(n_texts):
+        senses = {}
         name = dice.choice(list(topics()))
+        if dice.random() < AMBIGUOUS:
+            name, ambiguous = dice.choice(all_senses)  # so that each sense is as frequent
+            senses[ambiguous] = name
         topic = topics()[name]
         clues = {label: topic.labels[label] for label in dice.sample(list(topic.labels), 2)}
-        senses = {}
-        if dice.random() < AMBIGUOUS:
-            label = dice.choice(list(topic.ambiguous))
-            clues[label] = topic.ambiguous[label]
-            senses[label] = name
+        clues.update({label: topic.ambiguous[label] for label in senses})
         corpus.texts.append(_compose(topic, clues, dice))
         corpus.labels.append(list(clues))
         corpus.senses.append(senses)
@@ -89,19 +91,26 @@ def make_corpus(n_texts: int, seed: int = 0) -> Corpus:
 def _compose(topic: Topic, clues: dict[str, tuple[str, ...]], dice: random.Random) -> str:
     words = dice.sample(topic.words, 3)
     for label, label_words in clues.items():
-        words += dice.sample(label_words, 2)
+        words.append(dice.choice(label_words))
         if dice.random() < NAMED:
             words.append(label)
+    words += [_stray_word(topic, dice) for _ in range(dice.randint(0, MAX_STRAY_NEAR))]
+    for _ in range(dice.randint(0, MAX_STRAY_FAR)):
+        words.append(_stray_word(dice.choice(list(topics().values())), dice))
     dice.shuffle(words)
+
     sentences = [dice.choice(OPENINGS).format(*words[:3])]
-    for first in range(3, len(words) - 1, 2):
-        sentences.append(dice.choice(MIDDLES).format(*words[first : first + 2]))
-    if len(words) % 2 == 0:
-        sentences.append(dice.choice(CLOSINGS).format(words[-1]))
-    if dice.random() < STRAY:
-        elsewhere = dice.choice(list(topics().values()))
-        sentences.append(dice.choice(CLOSINGS).format(dice.choice(elsewhere.words)))
+    rest = words[3:]
+    while len(rest) > 1:
+        sentences.append(dice.choice(MIDDLES).format(*rest[:2]))
+        rest = rest[2:]
+    sentences += [dice.choice(CLOSINGS).format(word) for word in rest]
     return " ".join(sentences)
+
+
+def _stray_word(topic: Topic, dice: random.Random) -> str:
+    """Return a word that gives away a label which the text does not have."""
+    return dice.choice(dice.choice(list(topic.labels.values())))
 
 
 @cache
