@@ -35,9 +35,21 @@ def best(scores, k):
     return dict(sorted(scores.items(), key=lambda item: (-item[1], item[0]))[:k])
 
 
+def lead(scores, k):
+    """By how much, relatively, the last of the k best is ahead of the best of the others."""
+    ordered = sorted(scores.values(), reverse=True)
+    if len(ordered) <= k:
+        return np.inf
+    return (ordered[k - 1] - ordered[k]) / max(1e-5, abs(ordered[k - 1]))
+
+
 def beam_search(levels, X, beam_size, activation):
-    """Return {node: score} of the lowest level for each document."""
+    """Return {node: score} of the lowest level for each document, and the closest decision.
+
+    Where a decision is close to a tie, single precision may decide otherwise.
+    """
     beams = [{0: 1.0} for _ in X]
+    leads = np.full(len(X), np.inf)
     for weights in levels:
         dense, bias = dense_weights(weights)
         for i, document in enumerate(X):
@@ -45,7 +57,8 @@ def beam_search(levels, X, beam_size, activation):
             for node, score in beams[i].items():
                 children |= score_cluster(weights, dense, bias, document, node, score, activation)
             beams[i] = best(children, beam_size)
-    return beams
+            leads[i] = min(leads[i], lead(children, beam_size))
+    return beams, leads
 
 
 def score_slots(weights, X, beams, activation):
