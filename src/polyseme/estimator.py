@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
+from sklearn.utils import validation as sklearn_validation
 from sklearn.utils.validation import check_is_fitted
 
 from polyseme.assignment import Assignment, CoOccurrence, method_named
@@ -47,6 +48,9 @@ class PartitionedClassifier(BaseEstimator):  # type: ignore[misc]
     label_names_ : Names or None
         If the labels were given by name.
     feature_names_ : Names or None
+        As given to `fit`, or the columns of a data frame.
+    feature_names_in_ : ndarray of str
+        Only after `fit` with a data frame: its columns, which later ones must have as well.
     label_counts_ : ndarray of int64, shape (n_labels,)
         Training documents of each label.
     slot_documents_ : ndarray of int64, shape (n_slots,)
@@ -115,12 +119,9 @@ class PartitionedClassifier(BaseEstimator):  # type: ignore[misc]
         check_parameters(self)
         features = check_features(X)
         labels, names = check_labels(Y, features.n_rows, label_names=label_names)
+        names_of_labels = None if names is None else Names.from_list(names)
+        names_of_features = _feature_names(feature_names, features.n_columns)
         n_threads = count_threads(self.n_threads)
-        if feature_names is not None and len(feature_names) != features.n_columns:
-            raise ValueError(
-                f"X has {features.n_columns} features, but there are {len(feature_names)} "
-                "feature names."
-            )
 
         with Progress(enabled=self.verbose) as progress:
             with progress.phase("Label features", labels.n_columns) as step:
@@ -153,6 +154,7 @@ class PartitionedClassifier(BaseEstimator):  # type: ignore[misc]
                 progress=progress,
             )
 
+        self._check_trained(matcher, ranker)
         self.matcher_, self.ranker_ = matcher, ranker
         self.tree_, self.clusters_ = tree, found.clusters
         self.assignments_ = [
@@ -169,13 +171,18 @@ class PartitionedClassifier(BaseEstimator):  # type: ignore[misc]
             if found.slot_documents is None
             else found.slot_documents
         )
-        self.label_names_ = None if names is None else Names.from_list(names)
-        self.feature_names_ = None if feature_names is None else Names.from_list(feature_names)
+        self._note_column_names(X, reset=True)
+        if names_of_features is None and hasattr(self, "feature_names_in_"):
+            names_of_features = Names.from_list(self.feature_names_in_)
+        self.label_names_, self.feature_names_ = names_of_labels, names_of_features
         self.n_documents_, self.n_features_in_ = features.shape
         self.n_labels_ = labels.n_columns
         self.phase_seconds_ = dict(progress.seconds)
         self._after_fit()
         return self
+
+    def _check_trained(self, matcher: Any, ranker: Any) -> None:
+        """Refuse parts that cannot be used, before they replace earlier ones."""
 
     def _after_fit(self) -> None:
         """Prepare whatever makes prediction quick."""
@@ -193,7 +200,21 @@ class PartitionedClassifier(BaseEstimator):  # type: ignore[misc]
 
     def _check(self, X: Any) -> SparseRows:
         check_is_fitted(self, "clusters_")
+        # Looked at only where there may be names: it takes longer than to tag one document.
+        if not isinstance(X, SparseRows) and (
+            hasattr(X, "columns") or hasattr(self, "feature_names_in_")
+        ):
+            self._note_column_names(X, reset=False)
         return check_features(X, n_features=self.n_features_in_, model_name=type(self).__name__)
+
+    def _note_column_names(self, X: Any, *, reset: bool) -> None:
+        """Remember the column names of a data frame, or compare them with those of `fit`."""
+        if hasattr(sklearn_validation, "validate_data"):
+            sklearn_validation.validate_data(
+                self, X, reset=reset, skip_check_array=True, ensure_2d=False
+            )
+        else:  # scikit-learn before 1.6
+            self._check_feature_names(X, reset=reset)
 
     def _label_scores(self, X: SparseRows) -> SparseRows:
         matched = self.matcher_.match(X, self.beam_size)
@@ -243,13 +264,18 @@ class PartitionedClassifier(BaseEstimator):  # type: ignore[misc]
         result.eliminate_zeros()
         return result
 
-    def score(self, X: Any, Y: Any) -> float:
+    def score(self, X: Any, y: Any) -> float:
         """Return the share of documents whose best label is right: P@1 as a fraction.
 
-        With one label a document this is the accuracy.
+        With one label a document this is the accuracy. (The labels are called `y` as in all of
+        scikit-learn, and may have any form that `fit` takes.)
         """
         features = self._check(X)
-        truth, _ = check_labels(Y, features.n_rows, label_names=self._known_labels())
+        truth, _ = check_labels(y, features.n_rows, label_names=self._known_labels())
+        if truth.n_columns != self.n_labels_:
+            raise ValueError(
+                f"Y has {truth.n_columns} labels, but the model has {self.n_labels_}."
+            )
         best, _ = self.predict_top_k(features, 1)
         return float(precision_at_k(best, truth.to_scipy(), 1)) / 100
 
@@ -276,9 +302,18 @@ class PartitionedClassifier(BaseEstimator):  # type: ignore[misc]
         return {"requires_y": True, "multioutput": True}
 
 
+def _feature_names(given: Any, n_features: int) -> Names | None:
+    if given is None:
+        return None
+    names = Names.from_list(given)
+    if len(names) != n_features:
+        raise ValueError(f"X has {n_features} features, but there are {len(names)} feature names.")
+    return names
+
+
 def check_k(k: int) -> int:
     """Return k if it is a positive whole number."""
-    if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
+    if isinstance(k, bool) or not isinstance(k, int | np.integer) or not 1 <= k < 2**31:
         raise ValueError(f"k must be a positive whole number, not {k!r}.")
     return int(k)
 

@@ -83,13 +83,13 @@ def restore(model: XRLinear, stored: StoredModel) -> None:
     model.n_labels_ = facts["n_labels"]
     model.n_features_in_ = facts["n_features"]
     model.n_documents_ = facts["n_documents"]
-    model.assignments_ = stored.description.get("assignments", [])
-    model.phase_seconds_ = stored.description.get("phase_seconds", {})
+    model.assignments_ = _of_type(stored, "assignments", list)
+    model.phase_seconds_ = _of_type(stored, "phase_seconds", dict)
     model.tree_ = _tree(stored)
     model.clusters_ = _clusters(stored, model.n_labels_, model.tree_.n_clusters)
     n_slots = model.clusters_.n_slots
-    model.label_counts_ = require_array(stored, "label_counts", np.int64, (model.n_labels_,))
-    model.slot_documents_ = require_array(stored, "slot_documents", np.int64, (n_slots,))
+    model.label_counts_ = _document_counts(stored, "label_counts", model.n_labels_)
+    model.slot_documents_ = _document_counts(stored, "slot_documents", n_slots)
     model.label_names_ = _names(stored, "labels", model.n_labels_)
     model.feature_names_ = _names(stored, "features", model.n_features_in_)
 
@@ -121,6 +121,19 @@ def _checked_description(stored: StoredModel) -> dict[str, int]:
             raise _damaged(stored, f"{name} is {value!r}")
         facts[name] = value
     return facts
+
+
+def _of_type(stored: StoredModel, name: str, kind: type) -> Any:
+    value = stored.description.get(name, kind())
+    if not isinstance(value, kind):
+        raise _damaged(stored, f"{name} is {value!r}")
+    return value
+
+
+def _document_counts(stored: StoredModel, name: str, n: int) -> npt.NDArray[np.int64]:
+    counts = require_array(stored, name, np.int64, (n,))
+    require_range(stored, name, 0, stored.description["n_documents"] + 1)
+    return counts
 
 
 def _set_parameters(model: XRLinear, stored: StoredModel) -> None:

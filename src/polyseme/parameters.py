@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 import numbers
 from typing import Any
 
+import numpy as np
+
 from polyseme.assignment import METHODS
 from polyseme.merging import MERGES
-from polyseme.threads import count_threads
 from polyseme.training_rows import TRAINING_ROWS
 
 __all__ = ["check_parameters"]
@@ -22,9 +22,11 @@ _WHOLE_FROM = {
     "max_iter": 1,
     "seed": 0,
 }
-_OPTIONAL_WHOLE_FROM = {"max_cluster_size": 1, "max_weights_per_label": 1}
+_OPTIONAL_WHOLE_FROM = {"max_cluster_size": 1, "max_weights_per_label": 1, "n_threads": 1}
+_LARGEST = float(np.finfo(np.float32).max)
 _POSITIVE = ("cost", "tolerance")
 _NOT_NEGATIVE = ("threshold", "bias")
+_TRUE_OR_FALSE = ("finetune_matcher", "sense_positives")
 _CHOICES: dict[str, tuple[str, ...]] = {
     "assignment": tuple(METHODS),
     "loss": ("squared-hinge", "logistic"),
@@ -45,14 +47,17 @@ def check_parameters(estimator: Any) -> None:
             raise ValueError(f"{name} must be a number above 0, not {value!r}.")
         elif name in _NOT_NEGATIVE and not (_is_number(value) and value >= 0):
             raise ValueError(f"{name} must be a number of at least 0, not {value!r}.")
-        elif name in _CHOICES and value not in _CHOICES[name]:
+        elif name in _TRUE_OR_FALSE and not isinstance(value, bool | np.bool_):
+            raise ValueError(f"{name} must be True or False, not {value!r}.")
+        elif name in _CHOICES and not (isinstance(value, str) and value in _CHOICES[name]):
             choices = ", ".join(repr(choice) for choice in _CHOICES[name])
             raise ValueError(f"{name} must be one of {choices}, not {value!r}.")
-    count_threads(estimator.n_threads)
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, numbers.Real) and not isinstance(value, bool) and math.isfinite(value)
+    # What float32 cannot hold would be infinite inside.
+    is_real = isinstance(value, numbers.Real) and not isinstance(value, bool)
+    return is_real and bool(abs(value) <= _LARGEST)
 
 
 def _check_whole(name: str, value: Any, least: int, before: str = "") -> None:

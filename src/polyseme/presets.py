@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -161,6 +162,15 @@ class XRLinear(PartitionedClassifier):
     def _make_ranker(self) -> LinearSlotRanker:
         return LinearSlotRanker(self._how(), self.activation)
 
+    def _check_trained(self, matcher: LinearTreeMatcher, ranker: LinearSlotRanker) -> None:
+        # A solution that grew beyond all numbers shows in its bias, whatever was pruned.
+        for weights in (*matcher.levels, ranker.weights):
+            if weights is not None and not np.isfinite(weights.bias).all():
+                raise ValueError(
+                    "Training went beyond what numbers can hold; bring the rows of X to a length "
+                    "near 1, or lower cost."
+                )
+
     def _after_fit(self) -> None:
         # One native object for the whole walk, from the root to the merged labels.
         ranker = self.ranker_.weights
@@ -173,6 +183,21 @@ class XRLinear(PartitionedClassifier):
             self.n_features_in_,
             self.activation,
         )
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Copies and processes get the arrays; native objects are made again from them.
+        state = dict(super().__getstate__())
+        if state.pop("_predictor", None) is not None:
+            levels = [replace(level) for level in self.matcher_.levels]
+            state["matcher_"] = replace(self.matcher_, levels=levels)
+            ranker = self.ranker_.weights
+            state["ranker_"] = replace(self.ranker_, weights=ranker and replace(ranker))
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        if "clusters_" in state:
+            self._after_fit()
 
     def _label_scores(self, X: SparseRows) -> SparseRows:
         arrays = self._predictor.all_scores(

@@ -24,6 +24,21 @@ def as_dicts(matched):
     ]
 
 
+def assert_same_beams(found, expected):
+    """Compare {id: score} of each document; None stands for one that a tie decides."""
+    assert len(found) == len(expected)
+    for one, other in zip(found, expected, strict=True):
+        if other is None:
+            continue
+        np.testing.assert_allclose(
+            sorted(one.values()), sorted(other.values()), rtol=2e-4, atol=1e-5
+        )
+        for node in one.keys() & other.keys():
+            assert one[node] == pytest.approx(other[node], rel=2e-4, abs=1e-5)
+        for node in one.keys() - other.keys():
+            assert one[node] == pytest.approx(min(other.values()), rel=2e-4, abs=1e-5)
+
+
 @settings(max_examples=40, deadline=None)
 @given(
     seed=st.integers(0, 2**32 - 1),
@@ -40,11 +55,8 @@ def test_matching_is_a_plain_beam_search_over_the_trained_weights(
     matcher = fitted(X, targets, fan_outs, activation=activation, n_threads=2)
     found = matcher.match(sparse(X), beam_size)
     assert found.shape == (n_documents, n_clusters)
-    expected, leads = oracle.beam_search(matcher.levels, X, beam_size, activation)
-    for beam, expected_beam, lead in zip(as_dicts(found), expected, leads, strict=True):
-        assert len(beam) == len(expected_beam)
-        if lead > 1e-5:
-            assert beam == pytest.approx(expected_beam, rel=2e-4, abs=1e-5)
+    expected = oracle.beam_search(matcher.levels, X, beam_size, activation)
+    assert_same_beams(as_dicts(found), expected)
 
 
 @pytest.mark.parametrize("activation", ACTIVATIONS)
