@@ -128,6 +128,9 @@ POLYSEME_INLINE void start_from_centroids(const LocalRows& rows, const LaneProbl
     dual_pos = both ? dual_pos : zero;
     dual_neg = both ? dual_neg : ((n_negative > zero) & (on_neg < zero + infinity)
                                       ? n_negative / on_neg : zero);
+    // A dual below zero would pass for a row that is done.
+    dual_pos = larger(dual_pos, zero);
+    dual_neg = larger(dual_neg, zero);
 
     for (int32_t f = 0; f < rows.n_features; ++f)  // a sum may be infinite where duals stay 0
         weights[f] = dual_neg > zero ? dual_neg * -rows.feature_sums[f] : zero;
@@ -264,6 +267,8 @@ POLYSEME_INLINE void descend(const LocalRows& rows, const LaneProblem& problem,
         running &= ~converged;
         if (!all_rows) unverified |= converged;
         shrink_above = highest > zero ? highest : zero + infinity;
+        // Rounding may keep the rows that are awake from ever settling: wake all now and then.
+        if (pass % 32 == 31) n_active = n_rows;
         if (any_set(running)) continue;
         if (!any_set(unverified)) break;
         // Wake the resting rows and look once more.

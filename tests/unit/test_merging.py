@@ -101,10 +101,9 @@ def test_decision_function_agrees_with_plain_loops(merge, activation):
     model, X = overlapping_model(n_documents=30, merge=merge, activation=activation)
     beams = beam_search(model.matcher_.levels, X, model.beam_size, activation)
     decided = [i for i, beam in enumerate(beams) if beam is not None]
-    assert len(decided) > 20
-    visited = score_slots(
-        model.ranker_.weights, X[decided], [beams[i] for i in decided], activation
-    )
+    assert len(decided) > len(X) / 2
+    reached = [beams[i] for i in decided]
+    visited = score_slots(model.ranker_.weights, X[decided], reached, activation)
     scores = model.decision_function(X)
     for i, slots in zip(decided, visited, strict=True):
         expected = oracle.merge_slots(slots, model.clusters_.labels, merge)
