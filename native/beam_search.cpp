@@ -53,6 +53,7 @@ void VisitPlan::build(const Beams& beams, int64_t n_clusters) {
 void advance_beams(const LinearLevel& level, const MatrixView& documents, int32_t beam_size,
                    Activation activation, Beams& beams, BeamScratch& scratch) {
     scratch.plan.build(beams, level.n_clusters());
+    beam_size = static_cast<int32_t>(std::min<int64_t>(beam_size, level.n_slots()));
     Beams& next = scratch.next;
     next.reset(documents.n_rows, beam_size);
     scratch.plan.for_each_cluster([&](int32_t cluster, std::span<const int32_t> places) {

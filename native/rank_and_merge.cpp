@@ -54,7 +54,9 @@ class ReachedClusters {
                     RankScratch& scratch)
         : beams_(beams), first_(document * beams.beam_size), n_(beams.sizes[document]),
           reached_(scratch.reached) {
-        if (reached_.empty()) reached_.assign(ranker.n_clusters(), -1);
+        // The scratch serves models of all sizes in turn.
+        if (static_cast<int64_t>(reached_.size()) < ranker.n_clusters())
+            reached_.resize(ranker.n_clusters(), -1);
         for (int64_t p = first_; p < first_ + n_; ++p) reached_[beams.nodes[p]] = scratch.offsets[p];
     }
     ~ReachedClusters() {

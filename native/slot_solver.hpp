@@ -20,16 +20,20 @@ struct SolverOptions {
 };
 
 // The training rows of one cluster. Features are renumbered to those that occur here, so that the
-// weights of all lanes stay in the first levels of cache.
+// weights of all lanes stay in the first levels of cache. A feature that only one row has needs no
+// weight while solving: its weight is that row's dual times its value, so it acts on the row
+// alone, as a constant on the diagonal of the dual problem.
 struct LocalRows {
     struct Entry {
         int32_t feature;
         float value;
     };
-    int32_t n_features = 0;
+    int32_t n_features = 0;  // that at least two rows have
     std::vector<int64_t> starts{0};
     std::vector<Entry> entries;
-    std::vector<float> squared_norms;  // without the bias feature
+    std::vector<float> squared_norms;  // of the shared features
+    std::vector<float> own_squares;    // of the features that no other row has
+    std::vector<float> feature_sums;   // over all rows
 
     int32_t n_rows() const { return static_cast<int32_t>(starts.size()) - 1; }
 };
@@ -38,7 +42,7 @@ struct LocalRows {
 struct LaneProblem {
     int n_lanes;             // 8 or 16
     const int8_t* targets;   // +1, -1, or 0 where the row does not count for the lane
-    float* duals;            // in: where to start (zeros for a cold start); out: the solution
+    float* duals;            // out
     float* weights;          // out
     float* bias_weights;     // out, [lane]
 };

@@ -31,7 +31,7 @@ struct KeptWeight {
 // A trained piece: what is left of its weights.
 struct TrainedPiece {
     std::vector<KeptWeight> kept;
-    std::vector<int32_t> features;  // local number to feature
+    std::vector<int32_t> features;  // local number to feature: shared ones, then single ones
     std::vector<float> bias;
 };
 
@@ -64,7 +64,8 @@ class ClusterTrainer {
 
     TrainedPiece train(const Piece& piece) {
         TrainedPiece result;
-        gather_rows(piece.cluster, result.features);
+        gather_rows(piece.cluster);
+        result.features = features_;
         result.bias.resize(piece.n_slots);
         for (int32_t done = 0; done < piece.n_slots;) {
             const int32_t left = piece.n_slots - done;
@@ -74,39 +75,76 @@ class ClusterTrainer {
                         result.bias.data() + done);
             done += n_used;
         }
-        release_rows(piece.cluster, result.features);
+        release_rows(piece.cluster);
         return result;
     }
 
   private:
-    void gather_rows(int32_t cluster, std::vector<int32_t>& features) {
+    void gather_rows(int32_t cluster) {
+        const auto documents = task_.training_rows.row(cluster);
+        number_features(documents);
         rows_.starts.assign(1, 0);
         rows_.entries.clear();
         rows_.squared_norms.clear();
+        rows_.own_squares.clear();
+        rows_.feature_sums.assign(rows_.n_features, 0);
+        single_starts_.assign(1, 0);
+        single_values_.clear();
         int32_t n_rows = 0;
-        for (const int32_t document : task_.training_rows.row(cluster)) {
+        for (const int32_t document : documents) {
             local_row_[document] = n_rows++;
             const auto columns = task_.features.row(document);
             const auto values = task_.features.row_values(document);
-            float squared_norm = 0;
+            float shared_squares = 0, own_squares = 0;
             for (size_t e = 0; e < columns.size(); ++e) {
-                int32_t& local = local_feature_[columns[e]];
-                if (local < 0) {
-                    local = static_cast<int32_t>(features.size());
-                    features.push_back(columns[e]);
+                const int32_t local = local_feature_[columns[e]];
+                if (local < rows_.n_features) {
+                    rows_.entries.push_back({local, values[e]});
+                    rows_.feature_sums[local] += values[e];
+                    shared_squares += values[e] * values[e];
+                } else {
+                    single_values_.push_back(values[e]);
+                    own_squares += values[e] * values[e];
                 }
-                rows_.entries.push_back({local, values[e]});
-                squared_norm += values[e] * values[e];
             }
             rows_.starts.push_back(static_cast<int64_t>(rows_.entries.size()));
-            rows_.squared_norms.push_back(squared_norm);
+            rows_.squared_norms.push_back(shared_squares);
+            rows_.own_squares.push_back(own_squares);
+            single_starts_.push_back(static_cast<int64_t>(single_values_.size()));
         }
-        rows_.n_features = static_cast<int32_t>(features.size());
     }
 
-    void release_rows(int32_t cluster, const std::vector<int32_t>& features) {
+    // Numbers the features of the rows: first those that at least two rows have, then the others
+    // in the order of the rows.
+    void number_features(std::span<const int32_t> documents) {
+        features_.clear();
+        n_having_.clear();
+        for (const int32_t document : documents) {
+            for (const int32_t feature : task_.features.row(document)) {
+                int32_t& local = local_feature_[feature];
+                if (local < 0) {
+                    local = static_cast<int32_t>(features_.size());
+                    features_.push_back(feature);
+                    n_having_.push_back(0);
+                }
+                ++n_having_[local];
+            }
+        }
+        std::vector<int32_t> single;
+        int32_t n_shared = 0;
+        for (size_t f = 0; f < features_.size(); ++f) {
+            if (n_having_[f] > 1) features_[n_shared++] = features_[f];
+            else single.push_back(features_[f]);
+        }
+        std::copy(single.begin(), single.end(), features_.begin() + n_shared);
+        for (size_t f = 0; f < features_.size(); ++f)
+            local_feature_[features_[f]] = static_cast<int32_t>(f);
+        rows_.n_features = n_shared;
+    }
+
+    void release_rows(int32_t cluster) {
         for (const int32_t document : task_.training_rows.row(cluster)) local_row_[document] = -1;
-        for (const int32_t feature : features) local_feature_[feature] = -1;
+        for (const int32_t feature : features_) local_feature_[feature] = -1;
     }
 
     // Writes the targets of one slot into its lane.
@@ -136,7 +174,6 @@ class ClusterTrainer {
         int8_t* targets = targets_.get(n_rows * n_lanes);
         float* duals = duals_.get(n_rows * n_lanes);
         float* weights = weights_.get(size_t(rows_.n_features) * n_lanes + n_lanes);
-        std::fill(duals, duals + n_rows * n_lanes, 0.f);
         for (size_t i = 0; i < n_rows; ++i) {
             std::fill(targets + i * n_lanes, targets + i * n_lanes + n_used, int8_t{-1});
             std::fill(targets + i * n_lanes + n_used, targets + (i + 1) * n_lanes, int8_t{0});
@@ -150,36 +187,60 @@ class ClusterTrainer {
         solve_lanes(rows_, problem, solver_, seed_ + slot * 0x9E3779B97F4A7C15u, scratch_, control_);
 
         for (int lane = 0; lane < n_used; ++lane) bias[lane] = bias_weights[lane] * solver_.bias;
-        keep_weights(weights, first_slot, n_used, n_lanes, result.kept);
+        keep_weights(problem, first_slot, n_used, result.kept);
     }
 
-    void keep_weights(const float* weights, int32_t first_slot, int32_t n_used, int n_lanes,
-                      std::vector<KeptWeight>& kept) {
-        float thresholds[16];
-        for (int lane = 0; lane < n_used; ++lane)
-            thresholds[lane] = lane_threshold(weights, lane, n_lanes);
-        for (int32_t f = 0; f < rows_.n_features; ++f) {
-            const float* row = weights + size_t(f) * n_lanes;
+    // Calls visit(local feature, lane, weight) for every weight of at least the given magnitude.
+    template <class Visit>
+    void for_each_weight(const LaneProblem& problem, int32_t n_used, float least, Visit&& visit) {
+        const int n_lanes = problem.n_lanes;
+        auto offer = [&](int32_t feature, int lane, float weight) {
+            const float magnitude = std::fabs(weight);
+            if (magnitude > 0 && magnitude >= least) visit(feature, lane, weight);
+        };
+        for (int32_t f = 0; f < rows_.n_features; ++f)
+            for (int lane = 0; lane < n_used; ++lane)
+                offer(f, lane, problem.weights[size_t(f) * n_lanes + lane]);
+        // The weight of a single feature is its row's dual times its value.
+        for (int32_t i = 0; i < rows_.n_rows(); ++i) {
+            const float largest = std::sqrt(rows_.own_squares[i]);
             for (int lane = 0; lane < n_used; ++lane) {
-                const float magnitude = std::fabs(row[lane]);
-                if (magnitude > 0 && magnitude >= thresholds[lane])
-                    kept.push_back({f, static_cast<uint16_t>(first_slot + lane), row[lane]});
+                const size_t at = size_t(i) * n_lanes + lane;
+                const float step = problem.duals[at] * float(problem.targets[at]);
+                if (std::fabs(step) * largest * 1.0001f < least || step == 0) continue;
+                for (int64_t e = single_starts_[i]; e < single_starts_[i + 1]; ++e)
+                    offer(rows_.n_features + static_cast<int32_t>(e), lane, step * single_values_[e]);
             }
         }
     }
 
-    // The smallest magnitude that a slot keeps, with its number of weights bounded.
-    float lane_threshold(const float* weights, int lane, int n_lanes) {
-        if (pruning_.max_weights <= 0) return pruning_.threshold;
-        magnitudes_.clear();
-        for (int32_t f = 0; f < rows_.n_features; ++f) {
-            const float magnitude = std::fabs(weights[size_t(f) * n_lanes + lane]);
-            if (magnitude > 0 && magnitude >= pruning_.threshold) magnitudes_.push_back(magnitude);
+    void keep_weights(const LaneProblem& problem, int32_t first_slot, int32_t n_used,
+                      std::vector<KeptWeight>& kept) {
+        const size_t n_before = kept.size();
+        for_each_weight(problem, n_used, pruning_.threshold, [&](int32_t f, int lane, float weight) {
+            kept.push_back({f, static_cast<uint16_t>(first_slot + lane), weight});
+        });
+        if (pruning_.max_weights > 0) keep_largest(kept, n_before, first_slot, n_used);
+    }
+
+    // Of the weights since `n_before`, leaves each slot its largest ones.
+    void keep_largest(std::vector<KeptWeight>& kept, size_t n_before, int32_t first_slot, int32_t n_used) {
+        for (int32_t slot = first_slot; slot < first_slot + n_used; ++slot) {
+            magnitudes_.clear();
+            for (size_t e = n_before; e < kept.size(); ++e)
+                if (kept[e].column == slot) magnitudes_.push_back(std::fabs(kept[e].weight));
+            if (static_cast<int64_t>(magnitudes_.size()) <= pruning_.max_weights) continue;
+            const auto nth = magnitudes_.begin() + (pruning_.max_weights - 1);
+            std::nth_element(magnitudes_.begin(), nth, magnitudes_.end(), std::greater<>());
+            const float least = *nth;
+            int64_t n_equal = std::count(magnitudes_.begin(), nth + 1, least);  // ties: first come
+            const auto drop = [&](const KeptWeight& weight) {
+                if (weight.column != slot) return false;
+                const float magnitude = std::fabs(weight.weight);
+                return magnitude < least || (magnitude == least && n_equal-- <= 0);
+            };
+            kept.erase(std::remove_if(kept.begin() + n_before, kept.end(), drop), kept.end());
         }
-        if (static_cast<int64_t>(magnitudes_.size()) <= pruning_.max_weights) return pruning_.threshold;
-        auto nth = magnitudes_.begin() + (pruning_.max_weights - 1);
-        std::nth_element(magnitudes_.begin(), nth, magnitudes_.end(), std::greater<>());
-        return *nth;
     }
 
     const SlotTask& task_;
@@ -190,6 +251,9 @@ class ClusterTrainer {
     LocalRows rows_;
     SolverScratch scratch_;
     std::vector<int32_t> local_feature_, local_row_;  // -1 where unset
+    std::vector<int32_t> features_, n_having_;
+    std::vector<int64_t> single_starts_;  // [row], of features that no other row has
+    std::vector<float> single_values_;
     std::vector<float> magnitudes_;
     AlignedBuffer<int8_t> targets_;
     AlignedBuffer<float> duals_, weights_;

@@ -172,6 +172,8 @@ class Predictor {
         const MatrixView documents = matrix_view(starts, columns, values, n_features_, "X");
         require(beam_size > 0, "beam_size must be at least 1");
         const int64_t n = documents.n_rows;
+        const int64_t n_nodes = levels_.empty() ? 1 : levels_.back()->n_slots();
+        beam_size = static_cast<int32_t>(std::min<int64_t>(beam_size, n_nodes));
         Beams all;
         run_released(progress, [&](RunControl& control) {
             all.reset(n, beam_size);

@@ -199,11 +199,13 @@ def _documents_of(
         return {int(slot): [] for slot in slots}
     matched = model.matcher_.match(features.take(rows), model.beam_size).to_scipy()
     clusters = model.clusters_.cluster_of_slot[slots]
-    scores = matched.tocsc()[:, clusters].toarray()
+    reached = matched.tocsc()[:, clusters].tocoo()
+    scores = np.full(reached.shape, -np.inf)  # bare margins may be negative
+    scores[reached.row, reached.col] = reached.data
     best = scores.argmax(axis=1)
     found: dict[int, list[int]] = {}
     for position, slot in enumerate(slots):
-        own = np.flatnonzero((best == position) & (scores[:, position] > 0))
+        own = np.flatnonzero((best == position) & np.isfinite(scores[:, position]))
         surest = own[np.argsort(-scores[own, position], kind="stable")][:n]
         found[int(slot)] = [int(rows[i]) for i in surest]
     return found
