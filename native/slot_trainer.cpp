@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <memory>
 #include <new>
 #include <numeric>
@@ -108,8 +109,9 @@ class ClusterTrainer {
                 }
             }
             rows_.starts.push_back(static_cast<int64_t>(rows_.entries.size()));
+            // Finite, so that a dual of 0 has no effect however large the features are.
             rows_.squared_norms.push_back(shared_squares);
-            rows_.own_squares.push_back(own_squares);
+            rows_.own_squares.push_back(std::min(own_squares, std::numeric_limits<float>::max()));
             single_starts_.push_back(static_cast<int64_t>(single_values_.size()));
         }
     }
