@@ -1,0 +1,244 @@
+#include <algorithm>
+#include <numeric>
+#include <queue>
+
+#include "assignment.hpp"
+#include "label_auction.hpp"
+
+namespace polyseme {
+namespace {
+
+constexpr int kPriceSteps = 12;
+
+// Turns the outcome of an auction into a complete assignment: every label somewhere, no cluster
+// beyond its size.
+class Completion {
+  public:
+    Completion(const AssignmentProblem& problem, const LabelAuction& auction, int64_t copies,
+               int64_t max_cluster_size)
+        : problem_(problem),
+          auction_(auction),
+          copies_(copies),
+          holds_(problem.candidates.n_stored()),
+          n_held_(problem.n_labels()),
+          room_(problem.n_clusters()) {
+        for (int64_t e = 0; e < problem.candidates.n_stored(); ++e) holds_[e] = auction.holds(e);
+        for (int64_t label = 0; label < problem.n_labels(); ++label)
+            n_held_[label] = auction.n_held(label);
+        for (int32_t cluster = 0; cluster < problem.n_clusters(); ++cluster)
+            room_[cluster] = max_cluster_size - auction.cluster_size(cluster);
+    }
+
+    // Places missing for the labels that hold none. Only slots beyond a label's first can give way.
+    int64_t n_missing() const {
+        const int64_t n_without = std::count(n_held_.begin(), n_held_.end(), 0);
+        return n_without - std::accumulate(room_.begin(), room_.end(), int64_t{0});
+    }
+
+    // Gives up the extra slots that gain least.
+    void drop_extra_slots(int64_t n_dropped) {
+        struct Extra {
+            double net;
+            int32_t label;
+            int64_t entry;
+            bool operator<(const Extra& o) const {
+                return net != o.net ? net < o.net : entry > o.entry;
+            }
+        };
+        std::vector<Extra> extras;
+        for (int32_t label = 0; label < problem_.n_labels(); ++label) {
+            if (n_held_[label] < 2) continue;
+            const auto first = extras.size();
+            for (int64_t e = begin(label); e < end(label); ++e)
+                if (holds_[e]) extras.push_back({auction_.net(e), label, e});
+            extras.erase(std::max_element(extras.begin() + first, extras.end()));
+        }
+        std::nth_element(extras.begin(), extras.begin() + n_dropped - 1, extras.end());
+        for (int64_t i = 0; i < n_dropped; ++i) {
+            holds_[extras[i].entry] = 0;
+            --n_held_[extras[i].label];
+            ++room_[problem_.candidates.columns[extras[i].entry]];
+        }
+    }
+
+    // A label without a place: its best candidate with room, its present cluster, or most room.
+    void place_all_labels() {
+        std::vector<int32_t> strangers;
+        for (int32_t label = 0; label < problem_.n_labels(); ++label) {
+            if (n_held_[label] > 0) continue;
+            int64_t best = -1;
+            for (int64_t e = begin(label); e < end(label); ++e)
+                if (has_room(e) && (best < 0 || problem_.comes_first(label, e, best))) best = e;
+            if (best >= 0)
+                take(label, best);
+            else
+                strangers.push_back(label);
+        }
+        std::vector<Slot> at_home;
+        std::vector<int32_t> homeless;
+        for (const int32_t label : strangers) {
+            const auto present = problem_.present.row(label);
+            const auto home = std::find_if(present.begin(), present.end(),
+                                           [&](int32_t cluster) { return room_[cluster] > 0; });
+            if (home == present.end()) {
+                homeless.push_back(label);
+            } else {
+                take_elsewhere(label, *home);
+                at_home.push_back({label, *home});
+            }
+        }
+        settle(homeless);
+        // A label that was never matched keeps its other present clusters too.
+        for (const auto [label, home] : at_home) {
+            if (problem_.candidates.n_candidates(label) > 0) continue;
+            for (const int32_t cluster : problem_.present.row(label))
+                if (cluster != home && room_[cluster] > 0 && n_held_[label] < copies_)
+                    take_elsewhere(label, cluster);
+        }
+    }
+
+    // Uses room that is left for candidates that count most.
+    void fill_room() {
+        struct Wish {
+            int32_t count;
+            int32_t label;
+            int64_t entry;
+        };
+        std::vector<Wish> wishes;
+        for (int32_t label = 0; label < problem_.n_labels(); ++label)
+            for (int64_t e = begin(label); e < end(label); ++e)
+                if (!holds_[e] && has_room(e) && n_held_[label] < copies_)
+                    wishes.push_back({problem_.candidates.counts[e], label, e});
+        std::sort(wishes.begin(), wishes.end(), [&](const Wish& wish, const Wish& other) {
+            if (wish.count != other.count) return wish.count > other.count;
+            if (wish.label != other.label) return wish.label < other.label;
+            return problem_.wins_tie(wish.label, wish.entry, other.entry);
+        });
+        for (const Wish& wish : wishes)
+            if (has_room(wish.entry) && n_held_[wish.label] < copies_) take(wish.label, wish.entry);
+    }
+
+    int64_t total_count() const {
+        int64_t total = 0;
+        for (int64_t e = 0; e < problem_.candidates.n_stored(); ++e)
+            if (holds_[e]) total += problem_.candidates.counts[e];
+        return total;
+    }
+
+    ChosenClusters chosen() {
+        std::sort(elsewhere_.begin(), elsewhere_.end());
+        ChosenClusters chosen;
+        chosen.starts.push_back(0);
+        auto next = elsewhere_.begin();
+        for (int32_t label = 0; label < problem_.n_labels(); ++label) {
+            const auto first = static_cast<int64_t>(chosen.clusters.size());
+            for (int64_t e = begin(label); e < end(label); ++e)
+                if (holds_[e]) chosen.clusters.push_back(problem_.candidates.columns[e]);
+            for (; next != elsewhere_.end() && next->label == label; ++next)
+                chosen.clusters.push_back(next->cluster);
+            std::sort(chosen.clusters.begin() + first, chosen.clusters.end());
+            chosen.starts.push_back(static_cast<int64_t>(chosen.clusters.size()));
+        }
+        return chosen;
+    }
+
+  private:
+    struct Slot {
+        int32_t label;
+        int32_t cluster;
+        auto operator<=>(const Slot&) const = default;
+    };
+
+    int64_t begin(int64_t label) const { return problem_.candidates.starts[label]; }
+    int64_t end(int64_t label) const { return problem_.candidates.starts[label + 1]; }
+    bool has_room(int64_t entry) const { return room_[problem_.candidates.columns[entry]] > 0; }
+
+    void take(int32_t label, int64_t entry) {
+        holds_[entry] = 1;
+        ++n_held_[label];
+        --room_[problem_.candidates.columns[entry]];
+    }
+
+    // A place in a cluster that is no candidate of the label.
+    void take_elsewhere(int32_t label, int32_t cluster) {
+        elsewhere_.push_back({label, cluster});
+        ++n_held_[label];
+        --room_[cluster];
+    }
+
+    void settle(const std::vector<int32_t>& labels) {
+        struct Room {
+            int64_t room;
+            int32_t cluster;
+            bool operator<(const Room& o) const {
+                return room != o.room ? room < o.room : cluster > o.cluster;
+            }
+        };
+        std::priority_queue<Room> rooms;
+        for (int32_t cluster = 0; cluster < problem_.n_clusters() && !labels.empty(); ++cluster)
+            rooms.push({room_[cluster], cluster});
+        for (const int32_t label : labels) {
+            const int32_t cluster = rooms.top().cluster;
+            rooms.pop();
+            take_elsewhere(label, cluster);
+            rooms.push({room_[cluster], cluster});
+        }
+    }
+
+    const AssignmentProblem& problem_;
+    const LabelAuction& auction_;
+    int64_t copies_;
+    std::vector<char> holds_;      // by entry of the co-occurrence
+    std::vector<int32_t> n_held_;  // by label, places elsewhere included
+    std::vector<int64_t> room_;    // by cluster
+    std::vector<Slot> elsewhere_;  // places that cover no document
+};
+
+ChosenClusters solve(const AssignmentProblem& problem, int64_t copies, int64_t max_cluster_size,
+                     const RunControl& control) {
+    LabelAuction auction(problem, copies, max_cluster_size);
+    ChosenClusters best;
+    int64_t most = -1;
+    // Keeps the outcome if it is the best so far; returns how many places labels lacked.
+    const auto n_missing_at = [&](double extra_price) {
+        auction.run(extra_price, control);
+        Completion completion(problem, auction, copies, max_cluster_size);
+        const int64_t n_missing = completion.n_missing();
+        if (n_missing > 0) completion.drop_extra_slots(n_missing);
+        completion.place_all_labels();
+        completion.fill_room();
+        const int64_t total = completion.total_count();
+        if (total > most) {
+            most = total;
+            best = completion.chosen();
+        }
+        return n_missing;
+    };
+
+    if (n_missing_at(0) <= 0) return best;
+    // Tight clusters: look for the price of an extra slot that leaves a place for every label.
+    double low = 0;
+    double high = 1;
+    for (; n_missing_at(high) > 0; high *= 2) low = high;
+    for (int step = 0; step < kPriceSteps; ++step) {
+        const double middle = (low + high) / 2;
+        const int64_t n_missing = n_missing_at(middle);
+        if (n_missing == 0) break;
+        (n_missing > 0 ? low : high) = middle;
+    }
+    return best;
+}
+
+}  // namespace
+
+ChosenClusters choose_capped(const AssignmentProblem& problem, int64_t copies,
+                             int64_t max_cluster_size, RunControl& control) {
+    ChosenClusters chosen;
+    const int64_t size = std::min(max_cluster_size, problem.n_labels());
+    // One item: the auction is sequential, but the caller can watch and stop it.
+    parallel_for(1, 1, control,
+                 [&](int64_t, int) { chosen = solve(problem, copies, size, control); });
+    return chosen;
+}
+
+}  // namespace polyseme

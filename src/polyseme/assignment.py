@@ -1,0 +1,452 @@
+"""The ways to choose slots: from co-occurrence to the clusters of each label.
+
+Each method takes the co-occurrence, the labels' present clusters and the number of copies, and
+gives an `Assignment`: new clusters, with what they do to the pairs that the beam can reach.
+
+Everywhere, candidates are taken in one order of choice: count, then the sum of matcher scores,
+then the label's present cluster, then the lower id. A label that was never matched keeps its
+present clusters. All methods but `adaptive` fill a label's copies even where a further slot covers
+no further document, so that they compare at the same budget: such a slot is still a second
+opinion.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from polyseme import _native
+from polyseme.label_clusters import LabelClusters
+
+__all__ = [
+    "METHODS",
+    "Assignment",
+    "CoOccurrence",
+    "adaptive",
+    "capped",
+    "closed_form",
+    "co_occurrence",
+    "coverage",
+    "default_max_cluster_size",
+    "method_named",
+    "objective",
+    "random",
+]
+
+_Rows = tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]
+
+
+@dataclass(frozen=True)
+class CoOccurrence:
+    """How often, and how surely, the documents of a label are matched to each cluster.
+
+    Attributes
+    ----------
+    counts : csr_array of int32, shape (n_labels, n_clusters)
+        Documents of the label that were matched to the cluster. (The paper's Y^T M.)
+    scores : csr_array of float32, shape (n_labels, n_clusters)
+        The sum of the matcher's scores of these documents; stored where `counts` is.
+    label_rows : csr_array, shape (n_labels, n_documents)
+        The documents of each label; the stored entries count, not their values.
+    matched : csr_array of float32, shape (n_documents, n_clusters)
+        The clusters of each document; the stored entries are the matches.
+    """
+
+    counts: sp.csr_array
+    scores: sp.csr_array
+    label_rows: sp.csr_array
+    matched: sp.csr_array
+
+    @property
+    def n_labels(self) -> int:
+        """Number of labels."""
+        return int(self.counts.shape[0])
+
+    @property
+    def n_clusters(self) -> int:
+        """Number of clusters."""
+        return int(self.counts.shape[1])
+
+    @property
+    def n_positives(self) -> int:
+        """Number of (document, label) pairs."""
+        return int(self.label_rows.nnz)
+
+    def count_at(self, clusters: LabelClusters) -> npt.NDArray[np.int64]:
+        """Return the count of each slot's label and cluster, shape (n_slots,)."""
+        n_clusters = np.int64(self.n_clusters)
+        label = np.repeat(np.arange(self.n_labels), np.diff(self.counts.indptr))
+        stored = np.append(label * n_clusters + self.counts.indices, np.iinfo(np.int64).max)
+        wanted = clusters.labels * n_clusters + clusters.cluster_of_slot
+        at = np.searchsorted(stored, wanted)
+        counts = np.append(self.counts.data, 0)[at]
+        return np.where(stored[at] == wanted, counts, 0).astype(np.int64)
+
+    def objective(self, clusters: LabelClusters, *, n_threads: int = 1) -> int:
+        """Count the (document, label) pairs that the beam can reach, see `objective`."""
+        return _count_reached(self.label_rows, self.matched, clusters, n_threads)
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """New clusters, and what they do to the pairs that the beam can reach.
+
+    Attributes
+    ----------
+    clusters : LabelClusters
+    objective_before, objective_after : int
+        Positive (document, label) pairs that the beam can reach with the present and with the new
+        clusters. (The paper's objective (7), Tr(Y^T Binary(M C^T)).)
+    n_positives : int
+        All positive pairs.
+    """
+
+    clusters: LabelClusters
+    objective_before: int
+    objective_after: int
+    n_positives: int
+
+    @property
+    def reachable_before(self) -> float:
+        """Share of positive pairs that the beam can reach with the present clusters."""
+        return self.objective_before / max(1, self.n_positives)
+
+    @property
+    def reachable_after(self) -> float:
+        """Share of positive pairs that the beam can reach with the new clusters."""
+        return self.objective_after / max(1, self.n_positives)
+
+
+class Method(Protocol):
+    """A way to choose slots. Methods ignore the options that they do not need."""
+
+    def __call__(
+        self,
+        co_occurrence: CoOccurrence,
+        present: LabelClusters,
+        copies: int,
+        *,
+        max_cluster_size: int | None = None,
+        seed: int = 0,
+        n_threads: int = 1,
+    ) -> Assignment:
+        """Choose at most `copies` clusters for each label."""
+
+
+def co_occurrence(
+    Y: sp.sparray | sp.spmatrix,
+    matched: sp.sparray | sp.spmatrix,
+    *,
+    n_threads: int = 1,
+    progress: Callable[[int], object] | None = None,
+) -> CoOccurrence:
+    """Count how often the documents of each label are matched to each cluster.
+
+    Parameters
+    ----------
+    Y : sparse matrix, shape (n_documents, n_labels)
+        The labels of each document; the stored entries count.
+    matched : sparse matrix, shape (n_documents, n_clusters)
+        The matcher's result; the stored entries are the matches, their values the scores.
+    n_threads : int
+        The result does not depend on it.
+    progress : callable, optional
+        Called now and then with the number of labels done.
+    """
+    label_rows, matched = _canonical(sp.csr_array(Y).T), _canonical(matched)
+    _check_documents(label_rows, matched)
+    if not np.isfinite(matched.data).all():
+        raise ValueError("matched contains NaN or infinity; matcher scores must be finite.")
+    n_clusters = int(matched.shape[1])
+    starts, clusters, counts, scores = _native.count_co_occurrence(
+        *_rows(label_rows), *_rows(matched), matched.data, n_clusters, n_threads, progress
+    )
+    shape = (int(label_rows.shape[0]), n_clusters)
+    return CoOccurrence(
+        counts=sp.csr_array((counts, clusters, starts), shape=shape),
+        scores=sp.csr_array((scores, clusters, starts), shape=shape),
+        label_rows=label_rows,
+        matched=matched,
+    )
+
+
+def objective(
+    Y: sp.sparray | sp.spmatrix,
+    matched: sp.sparray | sp.spmatrix,
+    clusters: LabelClusters,
+    *,
+    n_threads: int = 1,
+) -> int:
+    """Count the positive (document, label) pairs that the beam can reach.
+
+    A pair is reached if the document is matched to at least one cluster of the label. (The paper's
+    objective (7), Tr(Y^T Binary(M C^T)), without building any of its matrices.)
+
+    Parameters
+    ----------
+    Y : sparse matrix, shape (n_documents, n_labels)
+    matched : sparse matrix, shape (n_documents, n_clusters)
+    clusters : LabelClusters
+    n_threads : int
+    """
+    label_rows, matched = _canonical(sp.csr_array(Y).T), _canonical(matched)
+    _check_documents(label_rows, matched)
+    return _count_reached(label_rows, matched, clusters, n_threads)
+
+
+def closed_form(
+    co_occurrence: CoOccurrence,
+    present: LabelClusters,
+    copies: int,
+    *,
+    max_cluster_size: int | None = None,
+    seed: int = 0,
+    n_threads: int = 1,
+) -> Assignment:
+    """Give each label the `copies` clusters that its documents are matched to most.
+
+    The paper's Eq. (10): the best solution of its relaxed problem. `max_cluster_size` and `seed`
+    are not used.
+    """
+    return _choose(
+        _native.choose_closed_form, co_occurrence, present, copies, None, n_threads=n_threads
+    )
+
+
+def coverage(
+    co_occurrence: CoOccurrence,
+    present: LabelClusters,
+    copies: int,
+    *,
+    max_cluster_size: int | None = None,
+    seed: int = 0,
+    n_threads: int = 1,
+) -> Assignment:
+    """Give each label the `copies` clusters that together cover most of its documents.
+
+    The paper's objective (7) itself, label by label: the best pair where ``copies=2``; greedy
+    beyond, or the closed form for the labels where that covers more. Where the closed form covers
+    as many documents it is kept. `max_cluster_size` and `seed` are not used.
+    """
+    return _choose(
+        _native.choose_coverage, co_occurrence, present, copies, None, n_threads=n_threads
+    )
+
+
+def capped(
+    co_occurrence: CoOccurrence,
+    present: LabelClusters,
+    copies: int,
+    *,
+    max_cluster_size: int | None = None,
+    seed: int = 0,
+    n_threads: int = 1,
+) -> Assignment:
+    """Choose as `closed_form` does, with at most `max_cluster_size` labels a cluster.
+
+    The paper's Eq. (PGD-v2): the most counts under that limit, with every label in at least one
+    cluster, found by an auction that stays within about one percent of the best. A label for which
+    none of its candidates has room stays in its present cluster, or else goes where there is most
+    room. `max_cluster_size` is `default_max_cluster_size` unless given; `seed` and `n_threads` are
+    not used.
+    """
+    size = _checked_max_cluster_size(present, max_cluster_size)
+    return _choose(
+        _native.choose_capped, co_occurrence, present, copies, size, n_threads=n_threads
+    )
+
+
+def adaptive(
+    co_occurrence: CoOccurrence,
+    present: LabelClusters,
+    copies: int,
+    *,
+    max_cluster_size: int | None = None,
+    seed: int = 0,
+    n_threads: int = 1,
+) -> Assignment:
+    """Spend ``copies * n_labels`` slots where they cover most pairs that are not covered yet.
+
+    Every label gets one slot as by `capped` with one copy. The others go out in the order of the
+    documents they add to their label, and a slot that adds none is not given: a label with one
+    sense keeps one slot, a label with many may get more than `copies`. A slot whose cluster is
+    full (`max_cluster_size`, as for `capped`) is passed over, and its label looks among the
+    clusters that have room. `seed` is not used.
+    """
+    size = _checked_max_cluster_size(present, max_cluster_size)
+    return _choose(
+        _native.choose_adaptive, co_occurrence, present, copies, size, n_threads=n_threads
+    )
+
+
+def random(
+    co_occurrence: CoOccurrence,
+    present: LabelClusters,
+    copies: int,
+    *,
+    max_cluster_size: int | None = None,
+    seed: int = 0,
+    n_threads: int = 1,
+) -> Assignment:
+    """Keep each label's present clusters and add random others up to `copies`.
+
+    The paper's random baseline. `max_cluster_size` is not used.
+    """
+    _check(co_occurrence, present, copies)
+    n_labels, n_clusters = present.n_labels, present.n_clusters
+    generator = np.random.default_rng(seed)
+    copies = min(copies, n_clusters)
+    # One row for each label, its clusters ascending; n_clusters marks a free place.
+    owned = np.full((n_labels, copies), n_clusters, dtype=np.int64)
+    starts, clusters = _rows(present.to_matrix())
+    label = np.repeat(np.arange(n_labels), np.diff(starts))
+    place = np.arange(len(clusters)) - starts[label]
+    kept = place < copies
+    owned[label[kept], place[kept]] = clusters[kept]
+    for copy in range(1, copies):
+        free = owned[:, copy] == n_clusters
+        # The r-th of the clusters that the label does not own yet.
+        chosen = generator.integers(n_clusters - copy, size=n_labels)
+        for taken in owned.T[:copy]:
+            chosen += chosen >= taken
+        owned[free, copy] = chosen[free]
+        owned.sort(axis=1)
+    starts = np.arange(n_labels + 1) * copies
+    matrix = sp.csr_array(
+        (np.ones(owned.size), owned.ravel(), starts), shape=(n_labels, n_clusters)
+    )
+    return _report(co_occurrence, present, LabelClusters.from_matrix(matrix), n_threads)
+
+
+METHODS: dict[str, Method] = {
+    "closed_form": closed_form,
+    "coverage": coverage,
+    "capped": capped,
+    "random": random,
+    "adaptive": adaptive,
+}
+
+
+def method_named(name: str) -> Method:
+    """Return the method of that name in `METHODS`."""
+    if name not in METHODS:
+        raise ValueError(f"assignment must be one of {', '.join(METHODS)}; got {name!r}.")
+    return METHODS[name]
+
+
+def default_max_cluster_size(present: LabelClusters) -> int:
+    """Return four times the mean number of labels of a cluster, rounded up.
+
+    Enough to keep the gain of choosing freely, small enough to keep every cluster trainable.
+    """
+    return max(1, -(-4 * present.n_labels // max(1, present.n_clusters)))
+
+
+def _checked_max_cluster_size(present: LabelClusters, max_cluster_size: int | None) -> int:
+    if max_cluster_size is None:
+        return default_max_cluster_size(present)
+    smallest = max(1, -(-present.n_labels // max(1, present.n_clusters)))
+    if max_cluster_size < smallest:
+        raise ValueError(
+            f"max_cluster_size={max_cluster_size} leaves no room for {present.n_labels} labels in "
+            f"{present.n_clusters} clusters; it must be at least {smallest}."
+        )
+    return int(max_cluster_size)
+
+
+def _check(counted: CoOccurrence, present: LabelClusters, copies: int) -> None:
+    if copies < 1:
+        raise ValueError(f"copies must be at least 1, got {copies}.")
+    if (present.n_labels, present.n_clusters) != counted.counts.shape:
+        raise ValueError(
+            f"present has {present.n_labels} labels and {present.n_clusters} clusters, but the "
+            f"co-occurrence has {counted.n_labels} labels and {counted.n_clusters} clusters."
+        )
+    homeless = np.flatnonzero(present.copies == 0)
+    if len(homeless):
+        raise ValueError(
+            f"present: label {homeless[0]} is in no cluster; each needs at least one."
+        )
+
+
+def _choose(
+    choose: Callable[..., _Rows],
+    counted: CoOccurrence,
+    present: LabelClusters,
+    copies: int,
+    max_cluster_size: int | None,
+    *,
+    n_threads: int,
+) -> Assignment:
+    """Run a native method; without a limit, a cluster may take every label."""
+    _check(counted, present, copies)
+    starts, clusters = choose(
+        *_rows(counted.counts),
+        counted.counts.data,
+        counted.scores.data,
+        *_rows(present.to_matrix()),
+        *_rows(counted.label_rows),
+        *_rows(counted.matched),
+        present.n_clusters,
+        copies,
+        max_cluster_size or max(1, present.n_labels),
+        n_threads,
+    )
+    slots = np.ones(len(clusters), dtype=np.float32)
+    matrix = sp.csr_array((slots, clusters, starts), shape=counted.counts.shape)
+    return _report(counted, present, LabelClusters.from_matrix(matrix), n_threads)
+
+
+def _report(
+    counted: CoOccurrence, present: LabelClusters, chosen: LabelClusters, n_threads: int
+) -> Assignment:
+    return Assignment(
+        clusters=chosen,
+        objective_before=counted.objective(present, n_threads=n_threads),
+        objective_after=counted.objective(chosen, n_threads=n_threads),
+        n_positives=counted.n_positives,
+    )
+
+
+def _count_reached(
+    label_rows: sp.csr_array, matched: sp.csr_array, clusters: LabelClusters, n_threads: int
+) -> int:
+    if (clusters.n_labels, clusters.n_clusters) != (label_rows.shape[0], matched.shape[1]):
+        raise ValueError(
+            f"clusters has {clusters.n_labels} labels and {clusters.n_clusters} clusters, but Y "
+            f"has {label_rows.shape[0]} labels and matched has {matched.shape[1]} clusters."
+        )
+    return _native.count_reached(
+        *_rows(label_rows),
+        *_rows(matched),
+        *_rows(clusters.to_matrix()),
+        clusters.n_clusters,
+        n_threads,
+    )
+
+
+def _check_documents(label_rows: sp.csr_array, matched: sp.csr_array) -> None:
+    if label_rows.shape[1] != matched.shape[0]:
+        raise ValueError(
+            f"Y has {label_rows.shape[1]} rows and matched has {matched.shape[0]}; "
+            "both need one for each document."
+        )
+
+
+def _canonical(matrix: sp.sparray | sp.spmatrix) -> sp.csr_array:
+    """Sorted rows without duplicates, as float32; the input stays as it is."""
+    rows = sp.csr_array(matrix, dtype=np.float32)
+    if not rows.has_canonical_format:
+        rows = rows.copy()
+        rows.sum_duplicates()
+    return rows
+
+
+def _rows(matrix: sp.csr_array) -> _Rows:
+    """Return row starts and columns in the types of the native core."""
+    return matrix.indptr.astype(np.int64, copy=False), matrix.indices.astype(np.int32, copy=False)
