@@ -17,7 +17,7 @@ from scipy.sparse import csr_matrix
 from benchmarks import peers
 from benchmarks.accuracy import precision_at
 from benchmarks.datasets import prepare, read_matrix
-from benchmarks.processes import ROOT, MeasurementFailed, measure
+from benchmarks.processes import ROOT, MeasurementError, measure
 from benchmarks.report import report
 from benchmarks.systems import SYSTEMS
 from benchmarks.systems.base import BEAM_SIZE, BRANCHING, MAX_LEAF_SIZE, THRESHOLD
@@ -55,7 +55,7 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
             say(f"round {repeat + 1} of {options.repeat}: {name}")
             try:
                 runs[name].append(measure_system(name, matrices, Y_test, options))
-            except MeasurementFailed as problem:
+            except MeasurementError as problem:
                 failures[name] = str(problem)
                 say(f"  {name} failed: {problem} (see {logs / name}.*.log)")
     shutil.rmtree(matrices)
@@ -101,7 +101,7 @@ def measure_system(
 
 
 def medians(runs: list[dict[str, Any]]) -> dict[str, Any]:
-    """The median of each measure, phases included."""
+    """Take the median of each measure, phases included."""
     phases = {
         phase: float(np.median([run["phase_s"].get(phase, 0.0) for run in runs]))
         for phase in runs[0]["phase_s"]
@@ -114,10 +114,10 @@ def medians(runs: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def describe_machine(options: argparse.Namespace) -> dict[str, Any]:
-    """What a reader needs to compare figures of two machines."""
+    """Say what a reader needs to compare figures of two machines."""
     lines = Path("/proc/cpuinfo").read_text().splitlines()
     processors = [line.split(":")[1].strip() for line in lines if line.startswith("model name")]
-    freeze = [peers.interpreter(options.peers), "-m", "pip", "list", "--format=json"]
+    freeze = [str(peers.interpreter(options.peers)), "-m", "pip", "list", "--format=json"]
     listed = subprocess.run(freeze, capture_output=True, text=True, check=False).stdout
     wanted = {*peers.PEERS, "numpy", "scipy"}
     packages = json.loads(listed or "[]")
@@ -134,7 +134,8 @@ def describe_machine(options: argparse.Namespace) -> dict[str, Any]:
 def draw(environment: Path, module: str, results: Path) -> str:
     """Draw in the peers' environment, which has matplotlib; say what was written."""
     picture = results.with_suffix(".png")
-    command = [peers.interpreter(environment), "-m", module, results.resolve(), picture.resolve()]
+    command = [str(peers.interpreter(environment)), "-m", module]
+    command += [str(results.resolve()), str(picture.resolve())]
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
     if done.returncode:
         last = (done.stderr.strip().splitlines() or ["no message"])[-1]

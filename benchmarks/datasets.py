@@ -66,4 +66,6 @@ def write_text(path: Path, X: csr_matrix, Y: csr_matrix) -> None:
             labels = ",".join(map(str, Y.indices[Y.indptr[row] : Y.indptr[row + 1]]))
             inside = slice(X.indptr[row], X.indptr[row + 1])
             pairs = zip(X.indices[inside].tolist(), X.data[inside].tolist(), strict=True)
-            file.write(f"{labels} {' '.join(f'{column}:{value:.9g}' for column, value in pairs)}\n")
+            file.write(
+                f"{labels} {' '.join(f'{column}:{value:.9g}' for column, value in pairs)}\n"
+            )

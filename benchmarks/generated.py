@@ -35,15 +35,12 @@ class Shape:
     n_test_documents: int = 5_000
 
 
-def zipf(rng: np.random.Generator, n: int, size: Any, exponent: float) -> Array:
-    """Ids in [0, n) with probability near (id + 1) ** -exponent, by the inverse integral."""
-    rest = 1.0 - exponent
-    return (((n + 1.0) ** rest - 1.0) * rng.random(size) + 1.0) ** (1.0 / rest) - 1.0
-
-
 def draw_ids(rng: np.random.Generator, n: int, size: Any, exponent: float) -> Array:
-    """As `zipf`, as integers."""
-    return np.minimum(zipf(rng, n, size, exponent).astype(np.int32), n - 1)
+    """Draw ids in [0, n) with probability near (id + 1) ** -exponent, by the inverse integral."""
+    rest = 1.0 - exponent
+    places = (((n + 1.0) ** rest - 1.0) * rng.random(size) + 1.0) ** (1.0 / rest) - 1.0
+    ids: Array = np.minimum(places.astype(np.int32), n - 1)
+    return ids
 
 
 class Language:
@@ -62,6 +59,7 @@ class Language:
         self.rarity = np.log1p(np.arange(1, words + 1)).astype(np.float32)
 
     def topic_of(self, labels: Array) -> Array:
+        """Give the topic of each label."""
         return self.place[labels] // LABELS_PER_TOPIC
 
     def draw_labels(self, n: int, rng: np.random.Generator, once: Array) -> Array:
@@ -117,7 +115,11 @@ def write_data(shape: Shape, folder: Path, seed: int = 0) -> None:
     rng = np.random.default_rng(seed)
     language = Language(shape, rng)
     for part, n in (("trn", shape.n_documents), ("tst", shape.n_test_documents)):
-        once = rng.permutation(shape.n_labels).astype(np.int32) if part == "trn" else rng.permutation(0)
+        once = (
+            rng.permutation(shape.n_labels).astype(np.int32)
+            if part == "trn"
+            else rng.permutation(0)
+        )
         Xs, Ys = [], []
         for start in range(0, n, CHUNK):
             size = min(CHUNK, n - start)

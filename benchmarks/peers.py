@@ -58,16 +58,21 @@ def _ensure_peer(folder: Path, peer: str) -> bool:
 
 def _installed(folder: Path, package: str) -> bool:
     check = f"import importlib.metadata as m; m.version({package!r})"
-    command = [interpreter(folder), "-c", check]
+    command = [str(interpreter(folder)), "-c", check]
     return subprocess.run(command, capture_output=True, check=False).returncode == 0
 
 
 def _install(folder: Path, packages: list[str], *options: str) -> str:
     """Install, and give the last line of pip's complaint, or nothing."""
-    pip = [interpreter(folder), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    done = subprocess.run(
-        [*pip, *options, *packages], capture_output=True, text=True, check=False
-    )
+    pip = [
+        str(interpreter(folder)),
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--disable-pip-version-check",
+    ]
+    done = subprocess.run([*pip, *options, *packages], capture_output=True, text=True, check=False)
     if done.returncode == 0:
         return ""
     return (done.stderr.strip().splitlines() or ["pip said nothing"])[-1]

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import matplotlib
+import matplotlib  # type: ignore[import-not-found]
 
 matplotlib.use("Agg")
 from matplotlib import pyplot as plt
@@ -51,7 +51,7 @@ def draw(results: dict[str, Any], path: Path) -> None:
 
 
 def label(medians: dict[str, Any], name: str, measure: str) -> str:
-    """The figure, and how it stands to the reference."""
+    """Give the figure, and how it stands to the reference."""
     value = medians[name][measure]
     text = f"{value:.3g}" if value < 1000 else f"{value:,.0f}"
     if REFERENCE not in medians:

@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parent.parent
 GIB = 2.0**30
 
 
-class MeasurementFailed(Exception):
+class MeasurementError(Exception):
     """A process ended badly, or was ended because it took too much memory."""
 
 
@@ -61,10 +61,10 @@ def measure(
         stopped = _watch(process, max_gib)
     printed = process.communicate()[0]
     if stopped:
-        raise MeasurementFailed(f"stopped at {stopped:.1f} GiB, the limit is {max_gib:g}")
+        raise MeasurementError(f"stopped at {stopped:.1f} GiB, the limit is {max_gib:g}")
     if process.returncode != 0 or not printed:
         lines = log.read_text(errors="replace").strip().splitlines() or ["no message"]
-        raise MeasurementFailed(f"exit code {process.returncode}: {lines[-1]}")
+        raise MeasurementError(f"exit code {process.returncode}: {lines[-1]}")
     measured: dict[str, Any] = json.loads(printed)
     return measured
 

@@ -20,7 +20,7 @@ import numpy as np
 from benchmarks import peers
 from benchmarks.__main__ import describe_machine, draw, say
 from benchmarks.generated import Shape, write_data
-from benchmarks.processes import MeasurementFailed, measure
+from benchmarks.processes import MeasurementError, measure
 from benchmarks.report import table
 from benchmarks.systems import SYSTEMS
 
@@ -37,7 +37,7 @@ class Point:
 
 
 def axes() -> dict[str, dict[int, Point]]:
-    """axis -> value -> point; change what is measured here."""
+    """Give axis -> value -> point; change what is measured here."""
 
     def shapes(values: list[int], *names: str) -> dict[int, Point]:
         return {v: Point(dataclasses.replace(Shape(), **dict.fromkeys(names, v))) for v in values}
@@ -112,7 +112,7 @@ def measure_point(point: Point, data: Path, options: argparse.Namespace) -> dict
             log = options.output / f"scaling.{stage}.log"
             arguments = [stage, *common]
             result |= measure(python, arguments, point.n_threads, log, options.max_gib)
-    except MeasurementFailed as problem:
+    except MeasurementError as problem:
         return {"failed": str(problem)}
     finally:
         shutil.rmtree(model, ignore_errors=True)
@@ -120,7 +120,7 @@ def measure_point(point: Point, data: Path, options: argparse.Namespace) -> dict
 
 
 def slopes(points: dict[int, dict[str, Any]]) -> dict[str, float]:
-    """The exponent of each measure: the slope of a straight line through the logarithms."""
+    """Fit the exponent of each measure: the slope of a straight line through the logarithms."""
     good = {value: point for value, point in points.items() if "failed" not in point}
     if len(good) < 2:
         return {}
@@ -132,7 +132,7 @@ def slopes(points: dict[int, dict[str, Any]]) -> dict[str, float]:
 
 
 def as_text(results: dict[str, Any]) -> str:
-    """A table an axis, with the exponents below."""
+    """Make a table an axis, with the exponents below."""
     lines = []
     for name, points in results["axes"].items():
         rows = [[name, "train s", "mem MiB", "disk MB", "batch us"]]

@@ -21,7 +21,7 @@ class Target:
 
 
 def targets(data_name: str) -> list[Target]:
-    """The targets; training with copies differs between the two public sets."""
+    """List the targets; training with copies differs between the two public sets."""
     copies_speed = 2.5 if data_name == "tibkat-core" else 2.0
 
     def faster(what: str, measure: str, ours: str, theirs: str, wanted: float) -> Target:

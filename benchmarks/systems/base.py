@@ -71,7 +71,7 @@ class System(ABC):
 
 
 def top_k_of_csr(scores: csr_matrix, k: int) -> np.ndarray[Any, Any]:
-    """The k best column ids of each row, best first, shape (n, k), padded with -1."""
+    """Give the k best column ids of each row, best first, shape (n, k), padded with -1."""
     n_rows = scores.shape[0]
     rows = np.repeat(np.arange(n_rows), np.diff(scores.indptr))
     order = np.lexsort((scores.indices, -scores.data, rows))
@@ -83,7 +83,7 @@ def top_k_of_csr(scores: csr_matrix, k: int) -> np.ndarray[Any, Any]:
 
 
 def top_k_of_lists(lists: list[list[int]], k: int) -> np.ndarray[Any, Any]:
-    """Lists of label ids, best first, as an array of shape (n, k), padded with -1."""
+    """Turn lists of label ids, best first, into an array of shape (n, k), padded with -1."""
     top = np.full((len(lists), k), -1, dtype=np.int64)
     for row, labels in enumerate(lists):
         top[row, : min(k, len(labels))] = labels[:k]

@@ -1,3 +1,4 @@
+# ruff: noqa: D102 (what the methods do stands in base.py)
 """The paper's method the reference way, on libpecos, with two copies a label."""
 
 from __future__ import annotations
@@ -7,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from pecos.utils.cluster_util import ClusterChain
-from pecos.xmc.base import HierarchicalMLModel
-from pecos.xmc.xlinear.model import XLinearModel
+from pecos.utils.cluster_util import ClusterChain  # type: ignore[import-not-found]
+from pecos.xmc.base import HierarchicalMLModel  # type: ignore[import-not-found]
+from pecos.xmc.xlinear.model import XLinearModel  # type: ignore[import-not-found]
 from scipy.sparse import csc_matrix, csr_matrix
 
 from benchmarks.systems.base import BEAM_SIZE
@@ -35,7 +36,7 @@ class LibpecosCopies(LibpecosPlain):
         self.model = self.train_tree(Y, chain, "second training")
 
     def match(self, model: Any) -> csr_matrix:
-        """The clusters in the beam of each training document."""
+        """Find the clusters in the beam of each training document."""
         matcher = XLinearModel(HierarchicalMLModel(model.model.model_chain[:-1]))
         with tempfile.TemporaryDirectory() as folder:
             # Written and read again it is served by the native code, many times faster.
@@ -88,7 +89,9 @@ def choose_clusters(
         The label behind each column of the widened Y.
     clusters : csc_matrix of shape (n_columns, n_clusters)
     """
-    binary = csr_matrix((np.ones_like(matched.data), matched.indices, matched.indptr), matched.shape)
+    binary = csr_matrix(
+        (np.ones_like(matched.data), matched.indices, matched.indptr), matched.shape
+    )
     counts = (Y.T @ binary).tocsr()
     scores = (Y.T @ matched).tocsr()
     counts.sort_indices()

@@ -1,3 +1,4 @@
+# ruff: noqa: D102 (what the methods do stands in base.py)
 """libpecos XR-Linear, served in its fastest mode."""
 
 from __future__ import annotations
@@ -6,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from pecos.xmc import Indexer, LabelEmbeddingFactory
-from pecos.xmc.base import HierarchicalKMeans, HierarchicalMLModel, MLModel
-from pecos.xmc.xlinear.model import XLinearModel
+from pecos.xmc import Indexer, LabelEmbeddingFactory  # type: ignore[import-not-found]
+from pecos.xmc.base import HierarchicalKMeans, HierarchicalMLModel, MLModel  # type: ignore[import-not-found]
+from pecos.xmc.xlinear.model import XLinearModel  # type: ignore[import-not-found]
 from scipy.sparse import csc_matrix, csr_matrix
 
 from benchmarks.datasets import read_matrix
@@ -36,7 +37,7 @@ class LibpecosPlain(System):
         self.model = self.train_tree(self.Y, self.cluster_labels())
 
     def cluster_labels(self) -> Any:
-        """The chain of cluster matrices, from the root down."""
+        """Build the chain of cluster matrices, from the root down."""
         with self.phase("label features"):
             features = LabelEmbeddingFactory.create(
                 self.Y, self.X, method="pifa", threads=self.n_threads

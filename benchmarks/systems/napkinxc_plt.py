@@ -1,3 +1,4 @@
+# ruff: noqa: D102 (what the methods do stands in base.py)
 """napkinXC's probabilistic label tree, with its own defaults."""
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from napkinxc.models import PLT
+from napkinxc.models import PLT  # type: ignore[import-not-found]
 from scipy.sparse import csr_matrix
 
 from benchmarks.datasets import read_matrix

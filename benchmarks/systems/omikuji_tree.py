@@ -1,3 +1,4 @@
+# ruff: noqa: D102 (what the methods do stands in base.py)
 """omikuji with one tree: Parabel-style by default, Bonsai-style by its settings."""
 
 from __future__ import annotations
@@ -6,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import omikuji
+import omikuji  # type: ignore[import-not-found]
 from scipy.sparse import csr_matrix
 
 from benchmarks.datasets import TEXT_FILE

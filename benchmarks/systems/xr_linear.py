@@ -1,3 +1,4 @@
+# ruff: noqa: D102 (what the methods do stands in base.py)
 """polyseme itself."""
 
 from __future__ import annotations
@@ -6,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import polyseme
 
+import polyseme
 from benchmarks.datasets import read_matrix
 from benchmarks.systems.base import BEAM_SIZE, BRANCHING, MAX_LEAF_SIZE, THRESHOLD, System
 
