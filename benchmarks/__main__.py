@@ -32,7 +32,10 @@ def main() -> None:
     print(report(results))
     path = options.output / "results.json"
     path.write_text(json.dumps(results, indent=1) + "\n")
-    print(f"\nwritten: {path}{draw(options.peers, 'benchmarks.picture', path)}")
+    picture = draw(options.peers, "benchmarks.picture", path) if results["medians"] else ""
+    print(f"\nwritten: {path}{picture}")
+    if not results["medians"]:
+        sys.exit(1)
 
 
 def run(options: argparse.Namespace) -> dict[str, Any]:

@@ -49,6 +49,7 @@ def prepare(source: Path, target: Path, n_rows: int | None, text: bool) -> dict[
         write_text(target / TEXT_FILE, X, Y)
     return {
         "name": source.resolve().name,
+        "is_whole": n_rows is None,
         "n_documents": X.shape[0],
         "n_test_documents": matrices["X.tst"].shape[0],
         "n_labels": Y.shape[1],

@@ -51,7 +51,9 @@ class Language:
         n_topics = -(-shape.n_labels // LABELS_PER_TOPIC)
         # Common labels spread over topics, so the id of a label says nothing of its topic.
         self.place = rng.permutation(shape.n_labels).astype(np.int32)
-        self.label_at = np.argsort(self.place).astype(np.int32)
+        # In a topic the common labels come first, and common labels have low ids.
+        by_topic = np.lexsort((np.arange(shape.n_labels), self.place // LABELS_PER_TOPIC))
+        self.label_at = by_topic.astype(np.int32)
         words = shape.n_features
         self.label_words = draw_ids(rng, words, (shape.n_labels, WORDS_PER_LABEL), 0.6)
         self.topic_words = draw_ids(rng, words, (n_topics, WORDS_PER_TOPIC), 0.7)
@@ -66,14 +68,13 @@ class Language:
         """Labels of n documents, shape (n, labels_per_document); `once` must occur."""
         shape = self.shape
         size = (n, shape.labels_per_document)
-        labels = draw_ids(rng, shape.n_labels, size, 0.8)
+        labels = draw_ids(rng, shape.n_labels, size, 0.9)
         first = self.topic_of(labels[:, :1]) * LABELS_PER_TOPIC
-        neighbour = first + rng.integers(0, LABELS_PER_TOPIC, size, dtype=np.int32)
+        neighbour = first + draw_ids(rng, LABELS_PER_TOPIC, size, 0.9)
         neighbour = self.label_at[np.minimum(neighbour, shape.n_labels - 1)]
         related = rng.random(size) < 0.6
         related[:, 0] = False
         labels = np.where(related, neighbour, labels)
-        # The most common labels are never squeezed out: `once` is put at random places.
         places = rng.choice(labels.size, size=min(len(once), labels.size), replace=False)
         labels.flat[places] = once[: len(places)]
         return labels
@@ -82,8 +83,10 @@ class Language:
         """TF-IDF rows of unit length for documents with these labels."""
         n = len(labels)
         # Repeated words are merged, so a few more are drawn than shall remain.
-        n_draws = int(self.shape.features_per_row * 1.12)
-        n_of_labels, n_of_topics = int(0.35 * n_draws), int(0.3 * n_draws)
+        mean = self.shape.features_per_row * 1.15
+        lengths = rng.integers(int(0.3 * mean), int(1.7 * mean) + 1, n)
+        n_draws = int(1.7 * mean)
+        n_of_labels, n_of_topics = int(0.2 * n_draws), int(0.25 * n_draws)
 
         def any_label(n_words: int) -> Array:
             pick = rng.integers(0, labels.shape[1], (n, n_words))
@@ -99,9 +102,12 @@ class Language:
         n_others = n_draws - n_of_labels - n_of_topics
         others = draw_ids(rng, self.shape.n_features, (n, n_others), 0.95)
         words = np.concatenate([of_labels, of_topics, others], axis=1)
-        indptr = np.arange(0, words.size + 1, n_draws)
+        # In mixed order, so that a short row is a part of a long one.
+        words = words[:, rng.permutation(n_draws)]
+        words = words[np.arange(n_draws) < lengths[:, None]]
+        indptr = np.concatenate([[0], np.cumsum(lengths)])
         counts = np.ones(words.size, dtype=np.float32)
-        X = csr_matrix((counts, words.ravel(), indptr), shape=(n, self.shape.n_features))
+        X = csr_matrix((counts, words, indptr), shape=(n, self.shape.n_features))
         X.sum_duplicates()
         X.data = (1 + np.log(X.data)) * self.rarity[X.indices]
         norms = np.sqrt(X.multiply(X).sum(axis=1)).A1.astype(np.float32)

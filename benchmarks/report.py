@@ -33,7 +33,10 @@ def report(results: dict[str, Any]) -> str:
     ]
     medians = results["medians"]
     parts = [*head, "", *figures(medians), *ratios(medians), *phases(medians)]
-    parts += compare_with_targets(data["name"], medians)
+    if data["is_whole"]:
+        parts += compare_with_targets(data["name"], medians)
+    else:
+        parts += ["", "Only a part of the documents: good to try things, not to compare systems."]
     parts += [f"{name} failed: {why}" for name, why in results["failures"].items()]
     return "\n".join(parts)
 
