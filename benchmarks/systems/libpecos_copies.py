@@ -17,7 +17,7 @@ from benchmarks.systems.base import BEAM_SIZE
 from benchmarks.systems.libpecos_plain import LibpecosPlain, load_fastest
 
 N_COPIES = 2
-# Columns ranked before copies are averaged: accuracy is the same with 10 as with 1000.
+# Columns ranked before copies are averaged: on tibkat-core P@k is within 0.1 from 10 to 1000.
 N_RANKED_COLUMNS = 20
 
 

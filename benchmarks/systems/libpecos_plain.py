@@ -69,7 +69,7 @@ class LibpecosPlain(System):
         self.model = load_fastest(str(model))
 
     def predict(self, queries: csr_matrix, k: int) -> Any:
-        # A second thread cannot help one row, and waiting for it costs milliseconds.
+        # A second thread hardly helps one row, and on a busy machine waiting for it costs much.
         n_threads = 1 if queries.shape[0] == 1 else self.n_threads
         return self.model.predict(queries, only_topk=k, threads=n_threads)
 
