@@ -77,9 +77,10 @@ void advance_beams(const LinearLevel& level, const MatrixView& documents, int32_
     std::swap(beams, next);
 }
 
-int64_t documents_per_block(int64_t n_documents, int n_threads) {
+int64_t documents_per_block(int64_t n_documents, int32_t beam_size, int n_threads) {
     const int64_t share = n_documents / (std::max(1, n_threads) * 2) + 1;
-    return std::clamp<int64_t>(share, 1, 2048);
+    const int64_t most = std::max(1, 20'000 / beam_size);
+    return std::clamp<int64_t>(share, 1, most);
 }
 
 MatrixView rows_of(const MatrixView& matrix, int64_t begin, int64_t end) {

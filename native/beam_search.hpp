@@ -50,8 +50,9 @@ struct BeamScratch {
 void advance_beams(const LinearLevel& level, const MatrixView& documents, int32_t beam_size,
                    Activation activation, Beams& beams, BeamScratch& scratch);
 
-// How many documents to walk together: enough that a cluster serves several while it is in cache.
-int64_t documents_per_block(int64_t n_documents, int n_threads);
+// How many documents to walk together: enough that a cluster serves several while it is in cache,
+// and few enough that a block takes no longer than a moment.
+int64_t documents_per_block(int64_t n_documents, int32_t beam_size, int n_threads);
 
 // A run of rows of a matrix.
 MatrixView rows_of(const MatrixView& matrix, int64_t begin, int64_t end);

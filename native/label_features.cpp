@@ -7,7 +7,7 @@ namespace polyseme {
 
 namespace {
 
-constexpr int64_t labels_per_block = 256;
+constexpr int64_t labels_per_block = 64;
 
 // A dense sum over all features, and which of them were touched.
 struct Accumulator {
@@ -67,6 +67,7 @@ SparseRows aggregate_label_features(const MatrixView& features, const PatternVie
                 block.columns.insert(block.columns.end(), columns.begin(), columns.end());
                 block.values.insert(block.values.end(), values.begin(), values.end());
             } else if (!documents.empty()) {
+                control.throw_if_stopped();
                 for (const int32_t document : documents)
                     sum.add(features.row(document), features.row_values(document));
                 sum.move_into(block);

@@ -6,7 +6,6 @@
 #include <numeric>
 #include <stdexcept>
 
-#include "random.hpp"
 #include "simd.hpp"
 
 namespace polyseme {
@@ -168,7 +167,7 @@ POLYSEME_INLINE void start_from_duals(const LocalRows& rows, const LaneProblem& 
 
 template <int Lanes, Loss loss>
 POLYSEME_INLINE void descend(const LocalRows& rows, const LaneProblem& problem,
-                             const SolverOptions& options, uint64_t seed, SolverScratch& scratch,
+                             const SolverOptions& options, Random random, SolverScratch& scratch,
                              const RunControl& control) {
     using Float = typename Vectors<Lanes>::Float;
     using Int = typename Vectors<Lanes>::Int;
@@ -196,7 +195,6 @@ POLYSEME_INLINE void descend(const LocalRows& rows, const LaneProblem& problem,
     active.resize(n_rows);
     std::iota(active.begin(), active.end(), 0);
     int32_t n_active = n_rows;
-    Random random(seed);
 
     Int running = zero == zero;            // lanes that have not converged; all bits set
     Int unverified = zero != zero;         // lanes that converged while some rows rested
@@ -282,9 +280,9 @@ POLYSEME_INLINE void descend(const LocalRows& rows, const LaneProblem& problem,
 
 #define POLYSEME_DESCENT(name, lanes, loss)                                                     \
     POLYSEME_CLONES void name(const LocalRows& rows, const LaneProblem& problem,                \
-                              const SolverOptions& options, uint64_t seed,                      \
+                              const SolverOptions& options, Random random,                      \
                               SolverScratch& scratch, const RunControl& control) {              \
-        descend<lanes, loss>(rows, problem, options, seed, scratch, control);                   \
+        descend<lanes, loss>(rows, problem, options, random, scratch, control);                   \
     }
 POLYSEME_DESCENT(squared_hinge_8, 8, Loss::squared_hinge)
 POLYSEME_DESCENT(squared_hinge_16, 16, Loss::squared_hinge)
@@ -295,13 +293,13 @@ POLYSEME_DESCENT(logistic_16, 16, Loss::logistic)
 }  // namespace
 
 void solve_lanes(const LocalRows& rows, const LaneProblem& problem, const SolverOptions& options,
-                 uint64_t seed, SolverScratch& scratch, const RunControl& control) {
+                 Random random, SolverScratch& scratch, const RunControl& control) {
     const bool wide = problem.n_lanes == 16;
     if (!wide && problem.n_lanes != 8) throw std::logic_error("lanes come in eights or sixteens");
     const auto solve = options.loss == Loss::squared_hinge
                            ? (wide ? squared_hinge_16 : squared_hinge_8)
                            : (wide ? logistic_16 : logistic_8);
-    solve(rows, problem, options, seed, scratch, control);
+    solve(rows, problem, options, random, scratch, control);
 }
 
 }  // namespace polyseme

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "parallel_for.hpp"
+#include "random.hpp"
 
 namespace polyseme {
 
@@ -51,8 +52,8 @@ struct SolverScratch {
     std::vector<int32_t> active;
 };
 
-// The same `seed` gives the same result; the order in which rows are visited comes from it.
+// The order in which rows are visited comes from the random stream.
 void solve_lanes(const LocalRows& rows, const LaneProblem& problem, const SolverOptions& options,
-                 uint64_t seed, SolverScratch& scratch, const RunControl& control);
+                 Random random, SolverScratch& scratch, const RunControl& control);
 
 }  // namespace polyseme

@@ -186,7 +186,7 @@ class ClusterTrainer {
 
         alignas(64) float bias_weights[16];
         const LaneProblem problem{n_lanes, targets, duals, weights, bias_weights};
-        solve_lanes(rows_, problem, solver_, seed_ + slot * 0x9E3779B97F4A7C15u, scratch_, control_);
+        solve_lanes(rows_, problem, solver_, Random(seed_, slot), scratch_, control_);
 
         for (int lane = 0; lane < n_used; ++lane) bias[lane] = bias_weights[lane] * solver_.bias;
         keep_weights(problem, first_slot, n_used, result.kept);

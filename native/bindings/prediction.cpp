@@ -1,5 +1,7 @@
 // Trained levels, and the walk of documents through them.
+#include <algorithm>
 #include <memory>
+#include <tuple>
 
 #include "arrays.hpp"
 #include "rank_and_merge.hpp"
@@ -141,35 +143,31 @@ class Predictor {
         const int64_t n = documents.n_rows;
         const int64_t n_nodes = levels_.empty() ? 1 : levels_.back()->n_slots();
         beam_size = static_cast<int32_t>(std::min<int64_t>(beam_size, n_nodes));
-        Beams all;
+        std::vector<int64_t> row_starts(n + 1, 0);
+        std::vector<int32_t> clusters;
+        std::vector<float> scores;
         run_released(progress, [&](RunControl& control) {
-            all.reset(n, beam_size);
-            for_each_block(documents, n_threads, control, [&](int64_t begin, const MatrixView& block) {
+            // Rows sorted by cluster, first with room for a full beam each.
+            std::vector<std::pair<int32_t, float>> all(n * beam_size);
+            for_each_block(documents, beam_size, n_threads, control, [&](int64_t begin, const MatrixView& block) {
                 const Beams& beams = walk(block, beam_size);
                 for (int64_t i = 0; i < block.n_rows; ++i) {
-                    all.sizes[begin + i] = beams.sizes[i];
-                    const int64_t from = i * beams.beam_size, to = (begin + i) * beam_size;
-                    std::copy_n(beams.nodes.begin() + from, beams.sizes[i], all.nodes.begin() + to);
-                    std::copy_n(beams.scores.begin() + from, beams.sizes[i], all.scores.begin() + to);
+                    row_starts[begin + i + 1] = beams.sizes[i];
+                    auto* const row = all.data() + (begin + i) * beam_size;
+                    for (int32_t r = 0; r < beams.sizes[i]; ++r)
+                        row[r] = {beams.nodes[i * beams.beam_size + r], beams.scores[i * beams.beam_size + r]};
+                    std::sort(row, row + beams.sizes[i]);
                 }
             });
+            for (int64_t i = 0; i < n; ++i) row_starts[i + 1] += row_starts[i];
+            clusters.resize(row_starts[n]);
+            scores.resize(row_starts[n]);
+            for (int64_t i = 0; i < n; ++i) {
+                for (int64_t e = row_starts[i]; e < row_starts[i + 1]; ++e)
+                    std::tie(clusters[e], scores[e]) = all[i * beam_size + e - row_starts[i]];
+            }
             return 0;
         });
-        std::vector<int64_t> row_starts(n + 1, 0);
-        for (int64_t i = 0; i < n; ++i) row_starts[i + 1] = row_starts[i] + all.sizes[i];
-        std::vector<int32_t> clusters(row_starts[n]);
-        std::vector<float> scores(row_starts[n]);
-        std::vector<std::pair<int32_t, float>> row;
-        for (int64_t i = 0; i < n; ++i) {
-            row.clear();
-            for (int32_t r = 0; r < all.sizes[i]; ++r)
-                row.emplace_back(all.nodes[i * beam_size + r], all.scores[i * beam_size + r]);
-            std::sort(row.begin(), row.end());
-            for (size_t r = 0; r < row.size(); ++r) {
-                clusters[row_starts[i] + r] = row[r].first;
-                scores[row_starts[i] + r] = row[r].second;
-            }
-        }
         return nb::make_tuple(to_numpy(std::move(row_starts)), to_numpy(std::move(clusters)),
                               to_numpy(std::move(scores)));
     }
@@ -187,7 +185,7 @@ class Predictor {
         auto* scores = new float[n * k];
         nb::capsule own_scores(scores, [](void* p) noexcept { delete[] static_cast<float*>(p); });
         run_released(progress, [&](RunControl& control) {
-            for_each_block(documents, n_threads, control, [&](int64_t begin, const MatrixView& block) {
+            for_each_block(documents, beam_size, n_threads, control, [&](int64_t begin, const MatrixView& block) {
                 const Beams& beams = walk(block, beam_size);
                 RankScratch& scratch = thread_scratch().rank;
                 score_slots(*ranker_, block, beams, activation_, scratch);
@@ -217,7 +215,7 @@ class Predictor {
         const Merge merge = merge_of(merge_name);
         std::vector<std::vector<std::pair<int32_t, float>>> rows(documents.n_rows);
         run_released(progress, [&](RunControl& control) {
-            for_each_block(documents, n_threads, control, [&](int64_t begin, const MatrixView& block) {
+            for_each_block(documents, beam_size, n_threads, control, [&](int64_t begin, const MatrixView& block) {
                 const Beams& beams = walk(block, beam_size);
                 RankScratch& scratch = thread_scratch().rank;
                 score_slots(*ranker_, block, beams, activation_, scratch);
@@ -254,12 +252,13 @@ class Predictor {
     }
 
     template <class F>
-    static void for_each_block(const MatrixView& documents, int n_threads, RunControl& control, F&& visit) {
+    static void for_each_block(const MatrixView& documents, int32_t beam_size, int n_threads,
+                               RunControl& control, F&& visit) {
         const int64_t n = documents.n_rows;
         // So few documents are done before a thread has started.
         constexpr int64_t few = 16;
         if (n <= few) return visit(0, documents);
-        const int64_t size = documents_per_block(n, n_threads);
+        const int64_t size = documents_per_block(n, beam_size, n_threads);
         parallel_for((n + size - 1) / size, n_threads, control, [&](int64_t b, int) {
             const int64_t begin = b * size, end = std::min(n, begin + size);
             visit(begin, rows_of(documents, begin, end));

@@ -26,6 +26,7 @@ class TableLevel final : public LinearLevel {
             activate(visit.scores, size(cluster), visit.score, activation);
         }
     }
+    std::vector<std::pair<int32_t, float>> slot_weights(int64_t, int64_t) const override { return {}; }
 
   private:
     std::vector<int64_t> starts_;

@@ -18,7 +18,7 @@ struct Lanes {
 
     void solve(const LocalRows& rows, const SolverOptions& options, const RunControl& control) {
         SolverScratch scratch;
-        solve_lanes(rows, {n_lanes, targets, duals, weights, bias_weights}, options, 1, scratch, control);
+        solve_lanes(rows, {n_lanes, targets, duals, weights, bias_weights}, options, Random(1), scratch, control);
     }
 };
 
