@@ -203,9 +203,10 @@ class TypedLevel final : public LinearLevel {
         const int64_t n_buckets = bucket_starts_[c + 1] - bucket_starts_[c] - 1;
         require(buckets[0].row == 0 && buckets[0].entry == 0 && buckets[n_buckets].row == n_rows(c) &&
                     buckets[n_buckets].entry == n_entries, "buckets do not fit a cluster");
+        for (int64_t b = 0; b < n_buckets; ++b)  // all of them first: rows are read below
+            require(buckets[b].row <= buckets[b + 1].row, "buckets are out of order");
         const Column* counts = view_.counts + view_.row_starts[c];
         for (int64_t b = 0; b < n_buckets; ++b) {
-            require(buckets[b].row <= buckets[b + 1].row, "buckets are out of order");
             uint64_t end = buckets[b].entry;
             for (uint32_t row = buckets[b].row; row < buckets[b + 1].row; ++row) end += counts[row] + 1u;
             require(end == buckets[b + 1].entry, "counts of entries do not fit their bucket");

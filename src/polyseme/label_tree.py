@@ -36,15 +36,15 @@ class LabelTree:
     def shape_for(cls, n_labels: int, branching: int, max_leaf_size: int) -> LabelTree:
         """Choose the fan-outs: at most `branching`, and leaves of at most `max_leaf_size` labels.
 
-        The number of leaves is a power of two, so that every cut is into halves, and the levels
-        share it as evenly as they can. (A `branching` that is no power of two counts as the
-        next smaller one.)
+        The number of leaves is a power of two, so that every cut is into halves. Lower levels
+        branch fully, the top level as far as is left: telling many siblings apart in one go
+        measured better than two small steps. (A `branching` that is no power of two counts as
+        the next smaller one.)
         """
         n_cuts = math.ceil(math.log2(max(1.0, n_labels / max_leaf_size)))
         cuts_per_level = max(1, int(math.log2(branching)))
-        n_levels = math.ceil(n_cuts / cuts_per_level)
-        cuts = [n_cuts // n_levels + (level < n_cuts % n_levels) for level in range(n_levels)]
-        return cls(tuple(2**n for n in reversed(cuts)))
+        n_full, rest = divmod(n_cuts, cuts_per_level)
+        return cls((2**rest,) * (rest > 0) + (2**cuts_per_level,) * n_full)
 
     @classmethod
     def build(
