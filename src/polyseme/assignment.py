@@ -5,8 +5,8 @@ gives an `Assignment`: new clusters, with what they do to the pairs that the bea
 
 Everywhere, candidates are taken in one order of choice: count, then the sum of matcher scores,
 then the label's present cluster, then the lower id. A label that was never matched keeps its
-present clusters. All methods but `adaptive` fill a label's copies even where a further slot covers
-no further document, so that they compare at the same budget: such a slot is still a second opinion.
+present clusters. All methods but `adaptive` fill a label's copies even where a further slot
+covers no further document: they compare at the same budget, and the slot is a second opinion.
 """
 
 from __future__ import annotations
@@ -263,9 +263,9 @@ def adaptive(
 
     Every label gets one slot as by `capped` with one copy. The others go out in the order of the
     documents they add to their label, and a slot that adds none is not given: a label with one
-    sense keeps one slot, a label with many may get more than `copies`. A slot whose cluster is full
-    (`max_cluster_size`, as for `capped`) is passed over, and its label looks among the clusters
-    that have room. `seed` is not used.
+    sense keeps one slot, a label with many may get more than `copies`. A slot whose cluster is
+    full (`max_cluster_size`, as for `capped`) is passed over, and its label looks among the
+    clusters that have room. `seed` is not used.
     """
     size = _checked_max_cluster_size(present, max_cluster_size)
     return _choose(
@@ -306,7 +306,9 @@ def random(
         owned[free, copy] = chosen[free]
         owned.sort(axis=1)
     starts = np.arange(n_labels + 1) * copies
-    matrix = sp.csr_array((np.ones(owned.size), owned.ravel(), starts), shape=(n_labels, n_clusters))
+    matrix = sp.csr_array(
+        (np.ones(owned.size), owned.ravel(), starts), shape=(n_labels, n_clusters)
+    )
     return _report(co_occurrence, present, LabelClusters.from_matrix(matrix), n_threads)
 
 
@@ -356,7 +358,9 @@ def _check(counted: CoOccurrence, present: LabelClusters, copies: int) -> None:
         )
     homeless = np.flatnonzero(present.copies == 0)
     if len(homeless):
-        raise ValueError(f"present: label {homeless[0]} is in no cluster; each needs at least one.")
+        raise ValueError(
+            f"present: label {homeless[0]} is in no cluster; each needs at least one."
+        )
 
 
 def _choose(
