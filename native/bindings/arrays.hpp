@@ -26,10 +26,11 @@ template <class T>
 using Out = nb::ndarray<nb::numpy, T, nb::ndim<1>>;
 
 // Hands a vector over to NumPy without copying it.
-template <class T>
-Out<T> to_numpy(std::vector<T>&& values) {
-    auto* owner = new std::vector<T>(std::move(values));
-    nb::capsule capsule(owner, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+template <class T, class Allocator>
+Out<T> to_numpy(std::vector<T, Allocator>&& values) {
+    using Owner = std::vector<T, Allocator>;
+    auto* owner = new Owner(std::move(values));
+    nb::capsule capsule(owner, [](void* p) noexcept { delete static_cast<Owner*>(p); });
     return Out<T>(owner->data(), {owner->size()}, capsule);
 }
 
@@ -82,6 +83,8 @@ auto run_released(const nb::object& progress, Kernel&& kernel) {
     return kernel(control);
 }
 
+void bind_training(nb::module_& m);
+void bind_prediction(nb::module_& m);
 void bind_assignment(nb::module_& m);
 void bind_text_format(nb::module_& m);
 

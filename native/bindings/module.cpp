@@ -2,5 +2,8 @@
 
 NB_MODULE(_native, m) {
     m.doc() = "The native core of polyseme. Private: use the Python modules around it.";
+    polyseme::bindings::bind_training(m);
+    polyseme::bindings::bind_prediction(m);
     polyseme::bindings::bind_assignment(m);
+    polyseme::bindings::bind_text_format(m);
 }

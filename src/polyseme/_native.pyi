@@ -1,6 +1,7 @@
 """Signatures of the native core, kept by hand."""
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -51,3 +52,143 @@ def choose_closed_form(
 choose_coverage = choose_closed_form
 choose_capped = choose_closed_form
 choose_adaptive = choose_closed_form
+
+# training.cpp
+
+_Progress = Callable[[int], object] | None
+
+def label_features(
+    x_starts: _Int64,
+    x_columns: _Int32,
+    x_values: _Float,
+    n_features: int,
+    label_starts: _Int64,
+    label_documents: _Int32,
+    n_threads: int,
+    progress: _Progress,
+) -> tuple[_Int64, _Int32, _Float]: ...
+def partition_labels(
+    starts: _Int64,
+    columns: _Int32,
+    values: _Float,
+    n_features: int,
+    fan_outs: list[int],
+    max_iter: int,
+    seed: int,
+    n_threads: int,
+    progress: _Progress,
+) -> tuple[_Int64, _Int32]: ...
+def train_clusters(
+    x_starts: _Int64,
+    x_columns: _Int32,
+    x_values: _Float,
+    n_features: int,
+    row_starts: _Int64,
+    row_documents: _Int32,
+    slot_starts: _Int64,
+    slot_targets: _Int32,
+    positive_starts: _Int64,
+    positive_documents: _Int32,
+    own_starts: _Int64 | None,
+    own_documents: _Int32 | None,
+    loss: str,
+    cost: float,
+    tolerance: float,
+    max_iter: int,
+    bias: float,
+    threshold: float,
+    max_weights_per_label: int,
+    seed: int,
+    n_threads: int,
+    progress: _Progress,
+) -> dict[str, npt.NDArray[Any]]: ...
+
+# prediction.cpp
+
+class LinearLevel:
+    n_clusters: int
+    n_slots: int
+
+def linear_level(
+    slot_starts: npt.NDArray[Any],
+    row_starts: npt.NDArray[Any],
+    entry_starts: npt.NDArray[Any],
+    words: npt.NDArray[Any],
+    words_rows: npt.NDArray[Any],
+    features: npt.NDArray[Any],
+    entry_ends: npt.NDArray[Any],
+    columns: npt.NDArray[Any],
+    weights: npt.NDArray[Any],
+    bias: npt.NDArray[Any],
+    n_features: int,
+) -> LinearLevel: ...
+
+class Predictor:
+    def __init__(
+        self,
+        matcher: list[LinearLevel],
+        ranker: LinearLevel | None,
+        slot_labels: _Int32 | None,
+        n_labels: int,
+        n_features: int,
+        activation: str,
+    ) -> None: ...
+    def match(
+        self,
+        starts: _Int64,
+        columns: _Int32,
+        values: _Float,
+        beam_size: int,
+        n_threads: int,
+        progress: _Progress,
+    ) -> tuple[_Int64, _Int32, _Float]: ...
+    def top_k(
+        self,
+        starts: _Int64,
+        columns: _Int32,
+        values: _Float,
+        beam_size: int,
+        k: int,
+        merge: str,
+        n_threads: int,
+        progress: _Progress,
+    ) -> tuple[_Int32, _Float]: ...
+    def all_scores(
+        self,
+        starts: _Int64,
+        columns: _Int32,
+        values: _Float,
+        beam_size: int,
+        merge: str,
+        n_threads: int,
+        progress: _Progress,
+    ) -> tuple[_Int64, _Int32, _Float]: ...
+
+def score_matched(
+    level: LinearLevel,
+    starts: _Int64,
+    columns: _Int32,
+    values: _Float,
+    n_features: int,
+    matched_starts: _Int64,
+    matched_clusters: _Int32,
+    matched_scores: _Float,
+    activation: str,
+    n_threads: int,
+    progress: _Progress,
+) -> tuple[_Int64, _Int32, _Float]: ...
+
+# text_format.cpp
+
+def parse_text(
+    text: npt.NDArray[np.uint8], n_features: int, n_labels: int, first_line: int, n_threads: int
+) -> tuple[_Int64, _Int32, _Float, _Int64, _Int32]: ...
+def format_text(
+    feature_starts: _Int64,
+    features: _Int32,
+    values: _Float,
+    n_features: int,
+    label_starts: _Int64,
+    labels: _Int32,
+    n_labels: int,
+) -> bytes: ...

@@ -37,7 +37,9 @@ class LabelClusters:
     def from_matrix(cls, matrix: sp.spmatrix | sp.sparray) -> LabelClusters:
         """Build the table from a labels x clusters matrix; its stored entries are the slots."""
         columns = sp.csc_array(matrix)
-        columns.sum_duplicates()
+        if not columns.has_canonical_format:
+            columns = columns.copy()  # the caller's matrix stays as it is
+            columns.sum_duplicates()
         return cls(
             n_labels=int(columns.shape[0]),
             starts=columns.indptr.astype(np.int64),

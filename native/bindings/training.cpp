@@ -1,0 +1,128 @@
+// Label features, the label tree, and the training of slots.
+#include <algorithm>
+#include <cmath>
+
+#include "arrays.hpp"
+#include "half.hpp"
+#include "label_features.hpp"
+#include "label_tree.hpp"
+#include "slot_trainer.hpp"
+
+namespace polyseme::bindings {
+
+namespace {
+
+Loss loss_of(const std::string& name) {
+    if (name == "squared-hinge") return Loss::squared_hinge;
+    if (name == "logistic") return Loss::logistic;
+    throw std::invalid_argument("loss must be 'squared-hinge' or 'logistic', not '" + name + "'");
+}
+
+nb::tuple label_features(const In<int64_t>& x_starts, const In<int32_t>& x_columns,
+                         const In<float>& x_values, int64_t n_features,
+                         const In<int64_t>& label_starts, const In<int32_t>& label_documents,
+                         int n_threads, const nb::object& progress) {
+    const MatrixView documents = matrix_view(x_starts, x_columns, x_values, n_features, "X");
+    const PatternView labels = pattern_view(label_starts, label_documents, documents.n_rows, "label rows");
+    auto rows = run_released(progress, [&](RunControl& control) {
+        return aggregate_label_features(documents, labels, n_threads, control);
+    });
+    return nb::make_tuple(to_numpy(std::move(rows.starts)), to_numpy(std::move(rows.columns)),
+                          to_numpy(std::move(rows.values)));
+}
+
+nb::tuple partition(const In<int64_t>& starts, const In<int32_t>& columns, const In<float>& values,
+                    int64_t n_features, const std::vector<int32_t>& fan_outs, int max_iter,
+                    uint64_t seed, int n_threads, const nb::object& progress) {
+    const MatrixView labels = matrix_view(starts, columns, values, n_features, "label features");
+    const TreeOptions options{fan_outs, max_iter, seed};
+    auto result = run_released(progress, [&](RunControl& control) {
+        return partition_labels(labels, options, n_threads, control);
+    });
+    return nb::make_tuple(to_numpy(std::move(result.starts)), to_numpy(std::move(result.labels)));
+}
+
+// Weights become half as long where all of them fit.
+nb::object shortened_weights(std::vector<float>&& weights) {
+    const bool fits = std::all_of(weights.begin(), weights.end(), [](float weight) {
+        return std::fabs(weight) <= largest_half;
+    });
+    if (!fits) return nb::cast(to_numpy(std::move(weights)));
+    std::vector<uint16_t> halves(weights.size());
+    std::transform(weights.begin(), weights.end(), halves.begin(),
+                   [](float weight) { return encode(weight).bits; });
+    return nb::cast(to_numpy(std::move(halves))).attr("view")("float16");
+}
+
+nb::object shortened_columns(std::vector<uint16_t>&& columns) {
+    const bool fits = std::all_of(columns.begin(), columns.end(), [](uint16_t c) { return c < 256; });
+    if (!fits) return nb::cast(to_numpy(std::move(columns)));
+    return nb::cast(to_numpy(std::vector<uint8_t>(columns.begin(), columns.end())));
+}
+
+nb::dict train(const In<int64_t>& x_starts, const In<int32_t>& x_columns, const In<float>& x_values,
+               int64_t n_features, const In<int64_t>& row_starts, const In<int32_t>& row_documents,
+               const In<int64_t>& slot_starts, const In<int32_t>& slot_targets,
+               const In<int64_t>& positive_starts, const In<int32_t>& positive_documents,
+               const std::optional<In<int64_t>>& own_starts,
+               const std::optional<In<int32_t>>& own_documents, const std::string& loss, float cost,
+               float tolerance, int max_iter, float bias, float threshold,
+               int64_t max_weights_per_label, uint64_t seed, int n_threads,
+               const nb::object& progress) {
+    SlotTask task;
+    task.features = matrix_view(x_starts, x_columns, x_values, n_features, "X");
+    const int64_t n_documents = task.features.n_rows;
+    task.training_rows = pattern_view(row_starts, row_documents, n_documents, "training rows");
+    task.positives = pattern_view(positive_starts, positive_documents, n_documents, "positives");
+    const PatternView slots =
+        pattern_view(slot_starts, slot_targets, task.positives.n_rows, "slots");
+    require(slots.n_rows == task.training_rows.n_rows, "slots and training rows differ in clusters");
+    for (int64_t c = 0; c < slots.n_rows; ++c)
+        require(slots.row(c).size() <= 65536, "a cluster may have 65536 slots at most");
+    task.slot_starts = slots.starts;
+    task.slot_targets = slots.columns;
+    if (own_starts && own_documents) {
+        task.own_documents = pattern_view(*own_starts, *own_documents, n_documents, "own documents");
+        require(task.own_documents.n_rows == slots.n_rows, "own documents and slots differ in clusters");
+    }
+    const SolverOptions solver{loss_of(loss), cost, tolerance, max_iter, bias};
+    const Pruning pruning{threshold, max_weights_per_label};
+    auto trained = run_released(progress, [&](RunControl& control) {
+        return train_clusters(task, solver, pruning, seed, n_threads, control);
+    });
+    nb::dict result;
+    result["row_starts"] = to_numpy(std::move(trained.row_starts));
+    result["entry_starts"] = to_numpy(std::move(trained.entry_starts));
+    result["words"] = to_numpy(std::move(trained.words));
+    result["words_rows"] = to_numpy(std::move(trained.words_rows));
+    result["features"] = to_numpy(std::move(trained.features));
+    result["entry_ends"] = to_numpy(std::move(trained.entry_ends));
+    result["columns"] = shortened_columns(std::move(trained.columns));
+    result["weights"] = shortened_weights(std::move(trained.weights));
+    result["bias"] = to_numpy(std::move(trained.bias));
+    return result;
+}
+
+}  // namespace
+
+void bind_training(nb::module_& m) {
+    m.def("label_features", &label_features, nb::arg("x_starts").noconvert(),
+          nb::arg("x_columns").noconvert(), nb::arg("x_values").noconvert(), nb::arg("n_features"),
+          nb::arg("label_starts").noconvert(), nb::arg("label_documents").noconvert(),
+          nb::arg("n_threads"), nb::arg("progress").none());
+    m.def("partition_labels", &partition, nb::arg("starts").noconvert(),
+          nb::arg("columns").noconvert(), nb::arg("values").noconvert(), nb::arg("n_features"),
+          nb::arg("fan_outs"), nb::arg("max_iter"), nb::arg("seed"), nb::arg("n_threads"),
+          nb::arg("progress").none());
+    m.def("train_clusters", &train, nb::arg("x_starts").noconvert(),
+          nb::arg("x_columns").noconvert(), nb::arg("x_values").noconvert(), nb::arg("n_features"),
+          nb::arg("row_starts").noconvert(), nb::arg("row_documents").noconvert(),
+          nb::arg("slot_starts").noconvert(), nb::arg("slot_targets").noconvert(),
+          nb::arg("positive_starts").noconvert(), nb::arg("positive_documents").noconvert(),
+          nb::arg("own_starts").noconvert().none(), nb::arg("own_documents").noconvert().none(),
+          nb::arg("loss"), nb::arg("cost"), nb::arg("tolerance"), nb::arg("max_iter"),
+          nb::arg("bias"), nb::arg("threshold"), nb::arg("max_weights_per_label"),
+          nb::arg("seed"), nb::arg("n_threads"), nb::arg("progress").none());
+}
+
+}  // namespace polyseme::bindings

@@ -1,0 +1,28 @@
+// Splits the labels into equal groups by recursive balanced spherical 2-means.
+#pragma once
+
+#include <vector>
+
+#include "parallel_for.hpp"
+#include "sparse_view.hpp"
+
+namespace polyseme {
+
+struct TreeOptions {
+    std::vector<int32_t> fan_outs;  // children of a node, by level from the root
+    int max_iter = 10;
+    uint64_t seed = 0;
+};
+
+// The labels in the order of the leaves; leaf j holds labels[starts[j]] to labels[starts[j + 1]],
+// ascending. Sizes differ by one at most per split.
+struct LeafPartition {
+    std::vector<int64_t> starts;
+    std::vector<int32_t> labels;
+};
+
+// A row of `label_features` has unit length, or is empty.
+LeafPartition partition_labels(const MatrixView& label_features, const TreeOptions& options,
+                               int n_threads, RunControl& control);
+
+}  // namespace polyseme

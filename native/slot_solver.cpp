@@ -1,0 +1,300 @@
+#include "slot_solver.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <stdexcept>
+
+#include "random.hpp"
+#include "simd.hpp"
+
+namespace polyseme {
+
+namespace {
+
+template <int Lanes>
+struct Vectors {
+    typedef float Float __attribute__((vector_size(Lanes * 4)));
+    typedef int32_t Int __attribute__((vector_size(Lanes * 4)));
+    typedef int8_t Byte __attribute__((vector_size(Lanes)));
+};
+
+template <class Vector>
+POLYSEME_INLINE bool any_set(const Vector& mask) {
+    uint64_t words[sizeof(Vector) / 8];
+    std::memcpy(words, &mask, sizeof(Vector));
+    uint64_t all = 0;
+    for (const uint64_t word : words) all |= word;
+    return all != 0;
+}
+
+template <class Float>
+POLYSEME_INLINE Float larger(const Float& a, const Float& b) {
+    return a > b ? a : b;
+}
+template <class Float>
+POLYSEME_INLINE Float smaller(const Float& a, const Float& b) {
+    return a < b ? a : b;
+}
+
+constexpr float infinity = std::numeric_limits<float>::infinity();
+
+// The new dual of one row and lane under the logistic loss: a few Newton steps on the
+// one-variable problem, as in Yu, Huang and Lin (2011).
+inline float logistic_dual(float dual, float margin, float squared_norm, float cost) {
+    const double a = squared_norm, b = margin, c = cost;
+    // Work with whichever of dual and cost - dual is the smaller, to keep the logarithms exact.
+    const bool flipped = a * (0.5 * c - dual) + b < 0;
+    const double start = flipped ? c - dual : dual;
+    const double sign = flipped ? -1 : 1;
+    double z = start;
+    if (c - z < 0.5 * c) z *= 0.1;
+    for (int step = 0; step < 100; ++step) {
+        const double gradient = a * (z - start) + sign * b + std::log(z / (c - z));
+        if (std::fabs(gradient) < 1e-6) break;
+        const double curvature = a + c / ((c - z) * z);
+        const double moved = z - gradient / curvature;
+        z = moved <= 0 ? z * 0.1 : std::min(moved, c * (1 - 1e-12));
+    }
+    // Rounded to one of the ends, the dual could never leave it again.
+    return std::clamp(static_cast<float>(flipped ? c - z : z),
+                      cost * std::numeric_limits<float>::epsilon() * 1e-20f,
+                      std::nextafter(cost, 0.f));
+}
+
+template <int Lanes>
+POLYSEME_INLINE void add_row(const LocalRows& rows, int32_t i,
+                             const typename Vectors<Lanes>::Float& step,
+                             typename Vectors<Lanes>::Float* weights) {
+    const LocalRows::Entry* const end = rows.entries.data() + rows.starts[i + 1];
+    for (auto* e = rows.entries.data() + rows.starts[i]; e < end; ++e)
+        weights[e->feature] += step * e->value;
+}
+
+// Duals start at the best solution that is constant on the positives and on the negatives of a
+// lane: a classifier by centroids. Most of the way, above all that of the bias, is then behind.
+template <int Lanes>
+POLYSEME_INLINE void start_from_centroids(const LocalRows& rows, const LaneProblem& problem,
+                                          float bias, float diagonal,
+                                          typename Vectors<Lanes>::Float& bias_weights) {
+    using Float = typename Vectors<Lanes>::Float;
+    using Byte = typename Vectors<Lanes>::Byte;
+    auto* const weights = reinterpret_cast<Float*>(problem.weights);
+    auto* const duals = reinterpret_cast<Float*>(problem.duals);
+    auto* const targets = reinterpret_cast<const Byte*>(problem.targets);
+    const int32_t n_rows = rows.n_rows();
+    const Float zero = {};
+    const Float one = zero + 1.f;
+    const Byte negative = Byte{} - 1;
+
+    // The sum of the positives of each lane, and its products with the sum of all rows.
+    Float n_positive = zero, n_negative = zero;
+    Float on_pos = zero, on_neg = zero;  // the diagonal of the dual problem, summed
+    for (int32_t f = 0; f < rows.n_features; ++f) weights[f] = zero;
+    for (int32_t i = 0; i < n_rows; ++i) {
+        const float on_row = diagonal + rows.own_squares[i];
+        if (!any_set(targets[i] != negative)) {
+            n_negative += one;
+            on_neg += on_row;
+            continue;
+        }
+        const Float target = __builtin_convertvector(targets[i], Float);
+        const Float positive = target > zero ? one : zero;
+        n_positive += positive;
+        n_negative += target < zero ? one : zero;
+        on_pos += positive * on_row;
+        on_neg += target < zero ? zero + on_row : zero;
+        if (any_set(positive != zero)) add_row<Lanes>(rows, i, positive, weights);
+    }
+    Float pos_pos = n_positive * n_positive * (bias * bias);
+    Float pos_all = n_positive * (n_positive + n_negative) * (bias * bias);
+    Float all_all = (n_positive + n_negative) * (n_positive + n_negative) * (bias * bias);
+    for (int32_t f = 0; f < rows.n_features; ++f) {
+        pos_pos += weights[f] * weights[f];
+        pos_all += weights[f] * rows.feature_sums[f];
+        all_all += rows.feature_sums[f] * rows.feature_sums[f];
+    }
+    const Float pos_neg = pos_all - pos_pos;
+    const Float neg_neg = all_all - pos_all - pos_neg;
+
+    // Two linear equations for the two constants; unused classes must not disturb.
+    on_pos += pos_pos;
+    on_neg += neg_neg;
+    const Float determinant = on_pos * on_neg - pos_neg * pos_neg;
+    const auto both = determinant > on_pos * on_neg * 1e-6f;
+    Float dual_pos = (n_positive * on_neg + n_negative * pos_neg) / determinant;
+    Float dual_neg = (n_negative * on_pos + n_positive * pos_neg) / determinant;
+    dual_pos = both ? dual_pos : zero;
+    dual_neg = both ? dual_neg : (n_negative > zero ? n_negative / on_neg : zero);
+
+    for (int32_t f = 0; f < rows.n_features; ++f) weights[f] = dual_neg * -rows.feature_sums[f];
+    bias_weights = (dual_pos * n_positive - dual_neg * n_negative) * bias;
+    for (int32_t i = 0; i < n_rows; ++i) {
+        if (!any_set(targets[i] != negative)) {
+            duals[i] = dual_neg;
+            continue;
+        }
+        const Float target = __builtin_convertvector(targets[i], Float);
+        duals[i] = target > zero ? dual_pos : (target < zero ? dual_neg : zero);
+        add_row<Lanes>(rows, i, target < zero ? zero : duals[i] + dual_neg, weights);
+    }
+}
+
+// The duals of the logistic loss lie strictly inside (0, cost); they start close to 0.
+template <int Lanes>
+POLYSEME_INLINE void start_from_duals(const LocalRows& rows, const LaneProblem& problem,
+                                      const SolverOptions& options,
+                                      typename Vectors<Lanes>::Float& bias_weights) {
+    using Float = typename Vectors<Lanes>::Float;
+    using Byte = typename Vectors<Lanes>::Byte;
+    auto* const weights = reinterpret_cast<Float*>(problem.weights);
+    auto* const duals = reinterpret_cast<Float*>(problem.duals);
+    auto* const targets = reinterpret_cast<const Byte*>(problem.targets);
+    const Float zero = {};
+    for (int32_t f = 0; f < rows.n_features; ++f) weights[f] = zero;
+    for (int32_t i = 0; i < rows.n_rows(); ++i) {
+        duals[i] = zero + std::min(1e-3f * options.cost, 1e-8f);
+        const Float step = duals[i] * __builtin_convertvector(targets[i], Float);
+        add_row<Lanes>(rows, i, step, weights);
+        bias_weights += step * options.bias;
+    }
+}
+
+template <int Lanes, Loss loss>
+POLYSEME_INLINE void descend(const LocalRows& rows, const LaneProblem& problem,
+                             const SolverOptions& options, uint64_t seed, SolverScratch& scratch,
+                             const RunControl& control) {
+    using Float = typename Vectors<Lanes>::Float;
+    using Int = typename Vectors<Lanes>::Int;
+    using Byte = typename Vectors<Lanes>::Byte;
+
+    const int32_t n_rows = rows.n_rows();
+    const LocalRows::Entry* const entries = rows.entries.data();
+    auto* const weights = reinterpret_cast<Float*>(problem.weights);
+    auto* const duals = reinterpret_cast<Float*>(problem.duals);
+    auto* const targets = reinterpret_cast<const Byte*>(problem.targets);
+    const Float zero = {};
+    const Float one = zero + 1.f;
+    const float bias = options.bias;
+    // The squared hinge loss adds a constant to the diagonal of the dual problem.
+    const float diagonal = loss == Loss::squared_hinge ? 0.5f / options.cost : 0.f;
+
+    Float bias_weights = zero;
+    if constexpr (loss == Loss::squared_hinge) {
+        start_from_centroids<Lanes>(rows, problem, bias, diagonal, bias_weights);
+    } else {
+        start_from_duals<Lanes>(rows, problem, options, bias_weights);
+    }
+
+    auto& active = scratch.active;
+    active.resize(n_rows);
+    std::iota(active.begin(), active.end(), 0);
+    int32_t n_active = n_rows;
+    Random random(seed);
+
+    Int running = zero == zero;            // lanes that have not converged; all bits set
+    Int unverified = zero != zero;         // lanes that converged while some rows rested
+    Float shrink_above = zero + infinity;  // a row at zero with a larger gradient rests,
+    const Float rest_below = zero + 0.3f * options.tolerance;  // and one with a smaller one
+    for (int pass = 0; pass < options.max_iter; ++pass) {
+        const bool all_rows = n_active == n_rows;
+        shuffle(active.data(), n_active, random);
+        Float highest = zero - infinity, lowest = zero + infinity;
+        for (int32_t s = 0; s < n_active; ++s) {
+            if ((s & 255) == 0) control.throw_if_stopped();
+            const int32_t i = active[s];
+            const LocalRows::Entry* const begin = entries + rows.starts[i];
+            const LocalRows::Entry* const end = entries + rows.starts[i + 1];
+
+            Float sum0 = bias_weights * bias, sum1 = zero, sum2 = zero, sum3 = zero;
+            const LocalRows::Entry* e = begin;
+            for (; e + 4 <= end; e += 4) {
+                sum0 += weights[e[0].feature] * e[0].value;
+                sum1 += weights[e[1].feature] * e[1].value;
+                sum2 += weights[e[2].feature] * e[2].value;
+                sum3 += weights[e[3].feature] * e[3].value;
+            }
+            for (; e < end; ++e) sum0 += weights[e->feature] * e->value;
+
+            const Float target = __builtin_convertvector(targets[i], Float);
+            const Float margin = target * ((sum0 + sum1) + (sum2 + sum3));
+            const Int counts = running & (target != zero);
+            const Float dual = duals[i];
+            const float own = rows.own_squares[i] + diagonal;
+            const float curvature = rows.squared_norms[i] + bias * bias + own;
+            const Float gradient = margin - one + dual * own;
+
+            Float updated, projected;
+            Int resting;
+            if constexpr (loss == Loss::squared_hinge) {
+                projected = dual > zero ? gradient : smaller(gradient, zero);
+                updated = larger(dual - gradient / curvature, zero);
+                resting = ((dual <= zero) & (gradient > shrink_above)) |
+                          ((projected < rest_below) & (projected > -rest_below));
+            } else {
+                projected = zero;
+                updated = dual;
+                resting = zero != zero;
+                for (int lane = 0; lane < Lanes; ++lane) {
+                    if (counts[lane] == 0) continue;
+                    const float z = dual[lane];
+                    const float at = gradient[lane] + 1;
+                    projected[lane] = at + std::log(z / (options.cost - z));
+                    updated[lane] = logistic_dual(z, at, curvature, options.cost);
+                }
+            }
+            projected = counts ? projected : zero;
+            highest = larger(highest, projected);
+            lowest = smaller(lowest, projected);
+            if (!any_set(counts & ~resting)) {
+                if (pass > 0) std::swap(active[s--], active[--n_active]);
+                continue;
+            }
+            const Float moved = counts ? updated - dual : zero;
+            duals[i] = counts ? updated : dual;
+            const Float step = moved * target;
+            add_row<Lanes>(rows, i, step, weights);
+            bias_weights += step * bias;
+        }
+
+        const Int converged = running & (highest - lowest <= zero + options.tolerance);
+        running &= ~converged;
+        if (!all_rows) unverified |= converged;
+        shrink_above = highest > zero ? highest : zero + infinity;
+        if (any_set(running)) continue;
+        if (!any_set(unverified)) break;
+        // Wake the resting rows and look once more.
+        running = unverified;
+        unverified = zero != zero;
+        n_active = n_rows;
+        shrink_above = zero + infinity;
+    }
+    std::memcpy(problem.bias_weights, &bias_weights, sizeof(Float));
+}
+
+#define POLYSEME_DESCENT(name, lanes, loss)                                                     \
+    POLYSEME_CLONES void name(const LocalRows& rows, const LaneProblem& problem,                \
+                              const SolverOptions& options, uint64_t seed,                      \
+                              SolverScratch& scratch, const RunControl& control) {              \
+        descend<lanes, loss>(rows, problem, options, seed, scratch, control);                   \
+    }
+POLYSEME_DESCENT(squared_hinge_8, 8, Loss::squared_hinge)
+POLYSEME_DESCENT(squared_hinge_16, 16, Loss::squared_hinge)
+POLYSEME_DESCENT(logistic_8, 8, Loss::logistic)
+POLYSEME_DESCENT(logistic_16, 16, Loss::logistic)
+#undef POLYSEME_DESCENT
+
+}  // namespace
+
+void solve_lanes(const LocalRows& rows, const LaneProblem& problem, const SolverOptions& options,
+                 uint64_t seed, SolverScratch& scratch, const RunControl& control) {
+    const bool wide = problem.n_lanes == 16;
+    if (!wide && problem.n_lanes != 8) throw std::logic_error("lanes come in eights or sixteens");
+    const auto solve = options.loss == Loss::squared_hinge
+                           ? (wide ? squared_hinge_16 : squared_hinge_8)
+                           : (wide ? logistic_16 : logistic_8);
+    solve(rows, problem, options, seed, scratch, control);
+}
+
+}  // namespace polyseme

@@ -1,0 +1,58 @@
+// Linear classifiers for many slots of one cluster at once: dual coordinate descent in which each
+// slot is one lane of a vector register. A row of the cluster is read once for all lanes.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "parallel_for.hpp"
+
+namespace polyseme {
+
+enum class Loss { squared_hinge, logistic };
+
+struct SolverOptions {
+    Loss loss = Loss::squared_hinge;
+    float cost = 1;
+    float tolerance = 0.1f;
+    int max_iter = 20;
+    float bias = 1;  // value of a feature that every row has; 0 for none
+};
+
+// The training rows of one cluster. Features are renumbered to those that occur here, so that the
+// weights of all lanes stay in the first levels of cache. A feature that only one row has needs no
+// weight while solving: its weight is that row's dual times its value, so it acts on the row
+// alone, as a constant on the diagonal of the dual problem.
+struct LocalRows {
+    struct Entry {
+        int32_t feature;
+        float value;
+    };
+    int32_t n_features = 0;  // that at least two rows have
+    std::vector<int64_t> starts{0};
+    std::vector<Entry> entries;
+    std::vector<float> squared_norms;  // of the shared features
+    std::vector<float> own_squares;    // of the features that no other row has
+    std::vector<float> feature_sums;   // over all rows
+
+    int32_t n_rows() const { return static_cast<int32_t>(starts.size()) - 1; }
+};
+
+// One group of slots to be solved. Arrays are [row][lane] and [feature][lane], 64-byte aligned.
+struct LaneProblem {
+    int n_lanes;             // 8 or 16
+    const int8_t* targets;   // +1, -1, or 0 where the row does not count for the lane
+    float* duals;            // out
+    float* weights;          // out
+    float* bias_weights;     // out, [lane]
+};
+
+struct SolverScratch {
+    std::vector<int32_t> active;
+};
+
+// The same `seed` gives the same result; the order in which rows are visited comes from it.
+void solve_lanes(const LocalRows& rows, const LaneProblem& problem, const SolverOptions& options,
+                 uint64_t seed, SolverScratch& scratch, const RunControl& control);
+
+}  // namespace polyseme

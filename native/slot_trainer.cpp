@@ -1,0 +1,415 @@
+#include "slot_trainer.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <new>
+#include <numeric>
+
+namespace polyseme {
+
+namespace {
+
+// A cluster with more work than this is trained in pieces, a vector of slots each, so that the
+// few large clusters near the root keep all threads busy. By size alone: results must not depend
+// on the number of threads.
+constexpr int64_t max_entries_whole = int64_t{1} << 20;
+
+// Part of a cluster's slots, trained in one go.
+struct Piece {
+    int32_t cluster;
+    int32_t first_slot, n_slots;  // within the cluster
+    int64_t n_entries;            // of the training rows; orders the work
+};
+
+struct KeptWeight {
+    int32_t local_feature;
+    uint16_t column;
+    float weight;
+};
+
+// A trained piece: what is left of its weights.
+struct TrainedPiece {
+    std::vector<KeptWeight> kept;
+    std::vector<int32_t> features;  // local number to feature: shared ones, then single ones
+    std::vector<float> bias;
+};
+
+template <class T>
+class AlignedBuffer {
+  public:
+    T* get(size_t n) {
+        if (n > capacity_) {
+            data_.reset();
+            data_.reset(static_cast<T*>(::operator new(n * sizeof(T), std::align_val_t{64})));
+            capacity_ = n;
+        }
+        return data_.get();
+    }
+
+  private:
+    struct Free {
+        void operator()(T* p) const { ::operator delete(p, std::align_val_t{64}); }
+    };
+    std::unique_ptr<T, Free> data_;
+    size_t capacity_ = 0;
+};
+
+class ClusterTrainer {
+  public:
+    ClusterTrainer(const SlotTask& task, const SolverOptions& solver, const Pruning& pruning,
+                   uint64_t seed, const RunControl& control)
+        : task_(task), solver_(solver), pruning_(pruning), seed_(seed), control_(control),
+          local_feature_(task.features.n_cols, -1), local_row_(task.features.n_rows, -1) {}
+
+    TrainedPiece train(const Piece& piece) {
+        TrainedPiece result;
+        gather_rows(piece.cluster);
+        result.features = features_;
+        result.bias.resize(piece.n_slots);
+        for (int32_t done = 0; done < piece.n_slots;) {
+            const int32_t left = piece.n_slots - done;
+            const int n_lanes = left > 8 ? 16 : 8;
+            const int32_t n_used = std::min<int32_t>(left, n_lanes);
+            train_group(piece.cluster, piece.first_slot + done, n_used, n_lanes, result,
+                        result.bias.data() + done);
+            done += n_used;
+        }
+        release_rows(piece.cluster);
+        return result;
+    }
+
+  private:
+    void gather_rows(int32_t cluster) {
+        const auto documents = task_.training_rows.row(cluster);
+        number_features(documents);
+        rows_.starts.assign(1, 0);
+        rows_.entries.clear();
+        rows_.squared_norms.clear();
+        rows_.own_squares.clear();
+        rows_.feature_sums.assign(rows_.n_features, 0);
+        single_starts_.assign(1, 0);
+        single_values_.clear();
+        int32_t n_rows = 0;
+        for (const int32_t document : documents) {
+            local_row_[document] = n_rows++;
+            const auto columns = task_.features.row(document);
+            const auto values = task_.features.row_values(document);
+            float shared_squares = 0, own_squares = 0;
+            for (size_t e = 0; e < columns.size(); ++e) {
+                const int32_t local = local_feature_[columns[e]];
+                if (local < rows_.n_features) {
+                    rows_.entries.push_back({local, values[e]});
+                    rows_.feature_sums[local] += values[e];
+                    shared_squares += values[e] * values[e];
+                } else {
+                    single_values_.push_back(values[e]);
+                    own_squares += values[e] * values[e];
+                }
+            }
+            rows_.starts.push_back(static_cast<int64_t>(rows_.entries.size()));
+            rows_.squared_norms.push_back(shared_squares);
+            rows_.own_squares.push_back(own_squares);
+            single_starts_.push_back(static_cast<int64_t>(single_values_.size()));
+        }
+    }
+
+    // Numbers the features of the rows: first those that at least two rows have, then the others
+    // in the order of the rows.
+    void number_features(std::span<const int32_t> documents) {
+        features_.clear();
+        n_having_.clear();
+        for (const int32_t document : documents) {
+            for (const int32_t feature : task_.features.row(document)) {
+                int32_t& local = local_feature_[feature];
+                if (local < 0) {
+                    local = static_cast<int32_t>(features_.size());
+                    features_.push_back(feature);
+                    n_having_.push_back(0);
+                }
+                ++n_having_[local];
+            }
+        }
+        std::vector<int32_t> single;
+        int32_t n_shared = 0;
+        for (size_t f = 0; f < features_.size(); ++f) {
+            if (n_having_[f] > 1) features_[n_shared++] = features_[f];
+            else single.push_back(features_[f]);
+        }
+        std::copy(single.begin(), single.end(), features_.begin() + n_shared);
+        for (size_t f = 0; f < features_.size(); ++f)
+            local_feature_[features_[f]] = static_cast<int32_t>(f);
+        rows_.n_features = n_shared;
+    }
+
+    void release_rows(int32_t cluster) {
+        for (const int32_t document : task_.training_rows.row(cluster)) local_row_[document] = -1;
+        for (const int32_t feature : features_) local_feature_[feature] = -1;
+    }
+
+    // Writes the targets of one slot into its lane.
+    void set_targets(int32_t cluster, int64_t slot, int lane, int n_lanes, int8_t* targets) {
+        const auto positives = task_.positives.row(task_.slot_targets[slot]);
+        bool any_own = false;
+        if (task_.own_documents.n_rows > 0) {
+            const auto own = task_.own_documents.row(cluster);
+            for (const int32_t document : positives) {
+                const int32_t row = local_row_[document];
+                if (row < 0) continue;
+                const bool is_own = std::binary_search(own.begin(), own.end(), document);
+                targets[int64_t{row} * n_lanes + lane] = is_own ? 1 : 0;
+                any_own |= is_own;
+            }
+        }
+        if (any_own) return;
+        for (const int32_t document : positives) {
+            const int32_t row = local_row_[document];
+            if (row >= 0) targets[int64_t{row} * n_lanes + lane] = 1;
+        }
+    }
+
+    void train_group(int32_t cluster, int32_t first_slot, int32_t n_used, int n_lanes,
+                     TrainedPiece& result, float* bias) {
+        const size_t n_rows = rows_.n_rows();
+        int8_t* targets = targets_.get(n_rows * n_lanes);
+        float* duals = duals_.get(n_rows * n_lanes);
+        float* weights = weights_.get(size_t(rows_.n_features) * n_lanes + n_lanes);
+        for (size_t i = 0; i < n_rows; ++i) {
+            std::fill(targets + i * n_lanes, targets + i * n_lanes + n_used, int8_t{-1});
+            std::fill(targets + i * n_lanes + n_used, targets + (i + 1) * n_lanes, int8_t{0});
+        }
+        const int64_t slot = task_.slot_starts[cluster] + first_slot;
+        for (int lane = 0; lane < n_used; ++lane)
+            set_targets(cluster, slot + lane, lane, n_lanes, targets);
+
+        alignas(64) float bias_weights[16];
+        const LaneProblem problem{n_lanes, targets, duals, weights, bias_weights};
+        solve_lanes(rows_, problem, solver_, seed_ + slot * 0x9E3779B97F4A7C15u, scratch_, control_);
+
+        for (int lane = 0; lane < n_used; ++lane) bias[lane] = bias_weights[lane] * solver_.bias;
+        keep_weights(problem, first_slot, n_used, result.kept);
+    }
+
+    // Calls visit(local feature, lane, weight) for every weight of at least the given magnitude.
+    template <class Visit>
+    void for_each_weight(const LaneProblem& problem, int32_t n_used, float least, Visit&& visit) {
+        const int n_lanes = problem.n_lanes;
+        auto offer = [&](int32_t feature, int lane, float weight) {
+            const float magnitude = std::fabs(weight);
+            if (magnitude > 0 && magnitude >= least) visit(feature, lane, weight);
+        };
+        for (int32_t f = 0; f < rows_.n_features; ++f)
+            for (int lane = 0; lane < n_used; ++lane)
+                offer(f, lane, problem.weights[size_t(f) * n_lanes + lane]);
+        // The weight of a single feature is its row's dual times its value.
+        for (int32_t i = 0; i < rows_.n_rows(); ++i) {
+            const float largest = std::sqrt(rows_.own_squares[i]);
+            for (int lane = 0; lane < n_used; ++lane) {
+                const size_t at = size_t(i) * n_lanes + lane;
+                const float step = problem.duals[at] * float(problem.targets[at]);
+                if (std::fabs(step) * largest * 1.0001f < least || step == 0) continue;
+                for (int64_t e = single_starts_[i]; e < single_starts_[i + 1]; ++e)
+                    offer(rows_.n_features + static_cast<int32_t>(e), lane, step * single_values_[e]);
+            }
+        }
+    }
+
+    void keep_weights(const LaneProblem& problem, int32_t first_slot, int32_t n_used,
+                      std::vector<KeptWeight>& kept) {
+        const size_t n_before = kept.size();
+        for_each_weight(problem, n_used, pruning_.threshold, [&](int32_t f, int lane, float weight) {
+            kept.push_back({f, static_cast<uint16_t>(first_slot + lane), weight});
+        });
+        if (pruning_.max_weights > 0) keep_largest(kept, n_before, first_slot, n_used);
+    }
+
+    // Of the weights since `n_before`, leaves each slot its largest ones.
+    void keep_largest(std::vector<KeptWeight>& kept, size_t n_before, int32_t first_slot, int32_t n_used) {
+        for (int32_t slot = first_slot; slot < first_slot + n_used; ++slot) {
+            magnitudes_.clear();
+            for (size_t e = n_before; e < kept.size(); ++e)
+                if (kept[e].column == slot) magnitudes_.push_back(std::fabs(kept[e].weight));
+            if (static_cast<int64_t>(magnitudes_.size()) <= pruning_.max_weights) continue;
+            const auto nth = magnitudes_.begin() + (pruning_.max_weights - 1);
+            std::nth_element(magnitudes_.begin(), nth, magnitudes_.end(), std::greater<>());
+            const float least = *nth;
+            int64_t n_equal = std::count(magnitudes_.begin(), nth + 1, least);  // ties: first come
+            const auto drop = [&](const KeptWeight& weight) {
+                if (weight.column != slot) return false;
+                const float magnitude = std::fabs(weight.weight);
+                return magnitude < least || (magnitude == least && n_equal-- <= 0);
+            };
+            kept.erase(std::remove_if(kept.begin() + n_before, kept.end(), drop), kept.end());
+        }
+    }
+
+    const SlotTask& task_;
+    const SolverOptions& solver_;
+    const Pruning& pruning_;
+    const uint64_t seed_;
+    const RunControl& control_;
+    LocalRows rows_;
+    SolverScratch scratch_;
+    std::vector<int32_t> local_feature_, local_row_;  // -1 where unset
+    std::vector<int32_t> features_, n_having_;
+    std::vector<int64_t> single_starts_;  // [row], of features that no other row has
+    std::vector<float> single_values_;
+    std::vector<float> magnitudes_;
+    AlignedBuffer<int8_t> targets_;
+    AlignedBuffer<float> duals_, weights_;
+};
+
+// One cluster in its final form.
+struct FinishedCluster {
+    std::vector<uint64_t> words;
+    std::vector<uint32_t> words_rows;
+    std::vector<int32_t> features;
+    std::vector<uint32_t> entry_ends;
+    std::vector<uint16_t> columns;
+    std::vector<float> weights;
+    std::vector<float> bias;
+};
+
+// Puts the pieces of a cluster together. Pieces gather the same rows in the same order, so their
+// local feature numbers agree.
+FinishedCluster finish_cluster(std::vector<TrainedPiece>& pieces) {
+    FinishedCluster result;
+    const auto& features = pieces[0].features;
+    std::vector<uint32_t> n_entries(features.size(), 0);
+    size_t n_kept = 0;
+    for (auto& piece : pieces) {
+        result.bias.insert(result.bias.end(), piece.bias.begin(), piece.bias.end());
+        for (const auto& kept : piece.kept) ++n_entries[kept.local_feature];
+        n_kept += piece.kept.size();
+    }
+
+    // Rows in the order of their lookup positions: into words first, then sorted within each.
+    std::vector<int32_t> rows;
+    for (size_t f = 0; f < features.size(); ++f)
+        if (n_entries[f] > 0) rows.push_back(static_cast<int32_t>(f));
+    const uint64_t n_words = RowLookup::n_words(rows.size());
+    result.words.assign(n_words, 0);
+    result.words_rows.assign(n_words + 1, 0);
+    for (const int32_t row : rows) {
+        const uint64_t position = RowLookup::position(features[row], n_words);
+        result.words[position / 64] |= uint64_t{1} << (position % 64);
+        ++result.words_rows[position / 64 + 1];
+    }
+    std::partial_sum(result.words_rows.begin(), result.words_rows.end(), result.words_rows.begin());
+    std::vector<int32_t> ordered(rows.size());
+    std::vector<uint32_t> next(result.words_rows.begin(), result.words_rows.end() - 1);
+    for (const int32_t row : rows)
+        ordered[next[RowLookup::position(features[row], n_words) / 64]++] = row;
+    for (uint64_t word = 0; word < n_words; ++word) {
+        std::sort(ordered.begin() + result.words_rows[word],
+                  ordered.begin() + result.words_rows[word + 1], [&](int32_t a, int32_t b) {
+                      const uint64_t at_a = RowLookup::position(features[a], n_words);
+                      const uint64_t at_b = RowLookup::position(features[b], n_words);
+                      return at_a != at_b ? at_a < at_b : features[a] < features[b];
+                  });
+    }
+    result.words_rows.pop_back();
+
+    std::vector<uint32_t> write_at(features.size());
+    uint32_t n_before = 0;
+    for (const int32_t row : ordered) {
+        result.features.push_back(features[row]);
+        write_at[row] = n_before;
+        n_before += n_entries[row];
+        result.entry_ends.push_back(n_before);
+    }
+    result.columns.resize(n_kept);
+    result.weights.resize(n_kept);
+    for (auto& piece : pieces) {
+        for (const auto& kept : piece.kept) {
+            const uint32_t at = write_at[kept.local_feature]++;
+            result.columns[at] = kept.column;
+            result.weights[at] = kept.weight;
+        }
+        piece = TrainedPiece();
+    }
+    return result;
+}
+
+std::vector<Piece> plan_pieces(const SlotTask& task) {
+    std::vector<Piece> pieces;
+    for (int64_t cluster = 0; cluster < task.training_rows.n_rows; ++cluster) {
+        const auto n_slots = static_cast<int32_t>(task.slot_starts[cluster + 1] - task.slot_starts[cluster]);
+        int64_t n_entries = 0;
+        for (const int32_t document : task.training_rows.row(cluster))
+            n_entries += static_cast<int64_t>(task.features.row(document).size());
+        const int32_t step = n_entries > max_entries_whole ? 8 : std::max(n_slots, 1);
+        int32_t first = 0;
+        do {
+            const int32_t size = std::min(step, n_slots - first);
+            pieces.push_back({static_cast<int32_t>(cluster), first, size, n_entries * (size / 16 + 1)});
+            first += step;
+        } while (first < n_slots);
+    }
+    std::stable_sort(pieces.begin(), pieces.end(),
+                     [](const Piece& a, const Piece& b) { return a.n_entries > b.n_entries; });
+    return pieces;
+}
+
+// Appends each cluster's part at its place in the common array, freeing as it goes.
+template <class T>
+void join(std::vector<FinishedCluster>& clusters, std::vector<T> FinishedCluster::* part,
+          std::vector<T>& joined) {
+    size_t n = 0;
+    for (auto& cluster : clusters) n += (cluster.*part).size();
+    joined.reserve(n);
+    for (auto& cluster : clusters) {
+        joined.insert(joined.end(), (cluster.*part).begin(), (cluster.*part).end());
+        std::vector<T>().swap(cluster.*part);
+    }
+}
+
+}  // namespace
+
+ClusterWeights train_clusters(const SlotTask& task, const SolverOptions& solver,
+                              const Pruning& pruning, uint64_t seed, int n_threads,
+                              RunControl& control) {
+    const int64_t n_clusters = task.training_rows.n_rows;
+    const std::vector<Piece> pieces = plan_pieces(task);
+    std::vector<std::vector<TrainedPiece>> trained(n_clusters);
+    std::vector<std::atomic<int32_t>> n_missing(n_clusters);
+    for (const auto& piece : pieces) {
+        auto& parts = trained[piece.cluster];
+        parts.emplace_back();
+        n_missing[piece.cluster].store(static_cast<int32_t>(parts.size()));
+    }
+    // Pieces of one cluster are equally large but for the last; its place follows from its slot.
+    std::vector<FinishedCluster> finished(n_clusters);
+    std::vector<std::unique_ptr<ClusterTrainer>> trainers(std::max(1, n_threads));
+
+    parallel_for(static_cast<int64_t>(pieces.size()), n_threads, control, [&](int64_t p, int worker) {
+        if (!trainers[worker])
+            trainers[worker] = std::make_unique<ClusterTrainer>(task, solver, pruning, seed, control);
+        const Piece& piece = pieces[p];
+        auto& parts = trained[piece.cluster];
+        parts[parts.size() == 1 ? 0 : piece.first_slot / 8] = trainers[worker]->train(piece);
+        if (--n_missing[piece.cluster] == 0) {
+            finished[piece.cluster] = finish_cluster(parts);
+            std::vector<TrainedPiece>().swap(parts);
+        }
+        control.advance(piece.n_slots);
+    });
+
+    ClusterWeights result;
+    result.row_starts.assign(1, 0);
+    result.entry_starts.assign(1, 0);
+    for (const auto& cluster : finished) {
+        result.row_starts.push_back(result.row_starts.back() + static_cast<int64_t>(cluster.features.size()));
+        result.entry_starts.push_back(result.entry_starts.back() + static_cast<int64_t>(cluster.weights.size()));
+    }
+    join(finished, &FinishedCluster::words, result.words);
+    join(finished, &FinishedCluster::words_rows, result.words_rows);
+    join(finished, &FinishedCluster::features, result.features);
+    join(finished, &FinishedCluster::entry_ends, result.entry_ends);
+    join(finished, &FinishedCluster::columns, result.columns);
+    join(finished, &FinishedCluster::weights, result.weights);
+    join(finished, &FinishedCluster::bias, result.bias);
+    return result;
+}
+
+}  // namespace polyseme

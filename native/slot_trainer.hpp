@@ -1,0 +1,31 @@
+// Trains the slots of every cluster on the cluster's own rows.
+#pragma once
+
+#include "cluster_weights.hpp"
+#include "parallel_for.hpp"
+#include "slot_solver.hpp"
+#include "sparse_view.hpp"
+
+namespace polyseme {
+
+struct SlotTask {
+    MatrixView features;                   // documents x features
+    PatternView training_rows;             // clusters x documents
+    const int64_t* slot_starts = nullptr;  // [n_clusters + 1]
+    const int32_t* slot_targets = nullptr; // [n_slots], which row of `positives` is a slot's own
+    PatternView positives;                 // targets x documents
+    // Clusters x documents, or no rows. Where given, a slot has only those positives that are
+    // listed for its cluster; its other positives do not count for it, neither way.
+    PatternView own_documents;
+};
+
+struct Pruning {
+    float threshold = 0.1f;      // weights of smaller magnitude are dropped
+    int64_t max_weights = 0;     // a slot keeps that many of the largest; 0 for all
+};
+
+ClusterWeights train_clusters(const SlotTask& task, const SolverOptions& solver,
+                              const Pruning& pruning, uint64_t seed, int n_threads,
+                              RunControl& control);
+
+}  // namespace polyseme

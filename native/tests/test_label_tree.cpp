@@ -1,0 +1,111 @@
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <vector>
+
+#include "check.hpp"
+#include "label_features.hpp"
+#include "label_tree.hpp"
+#include "random.hpp"
+
+using namespace polyseme;
+
+namespace {
+
+// Sparse rows of random numbers; a few rows are empty.
+struct RandomRows {
+    std::vector<int64_t> starts{0};
+    std::vector<int32_t> columns;
+    std::vector<float> values;
+    MatrixView view;
+
+    RandomRows(int64_t n_rows, int32_t n_cols, uint64_t seed) {
+        Random random(seed);
+        for (int64_t i = 0; i < n_rows; ++i) {
+            for (int32_t column = 0; column < n_cols; ++column) {
+                if (i % 9 == 0 || random.below(4) != 0) continue;
+                columns.push_back(column);
+                values.push_back(float(1 + random.below(1000)) / 1000);
+            }
+            starts.push_back(static_cast<int64_t>(columns.size()));
+        }
+        view.n_rows = n_rows;
+        view.n_cols = n_cols;
+        view.starts = starts.data();
+        view.columns = columns.data();
+        view.values = values.data();
+    }
+};
+
+LeafPartition partition(const MatrixView& rows, std::vector<int32_t> fan_outs, int n_threads) {
+    RunControl control;
+    return partition_labels(rows, {std::move(fan_outs), 10, 7}, n_threads, control);
+}
+
+}  // namespace
+
+TEST("leaves share the labels evenly for any fan-outs") {
+    for (const int64_t n_labels : {0, 1, 5, 97, 400}) {
+        const RandomRows rows(n_labels, 20, 1);
+        for (const auto& fan_outs : std::vector<std::vector<int32_t>>{{}, {1}, {2}, {3, 5}, {7}, {2, 1, 3}}) {
+            const auto leaves = partition(rows.view, fan_outs, 2);
+            const int64_t n_leaves = std::accumulate(fan_outs.begin(), fan_outs.end(), int64_t{1}, std::multiplies<>());
+            CHECK(static_cast<int64_t>(leaves.starts.size()) == n_leaves + 1);
+            CHECK(leaves.starts.front() == 0 && leaves.starts.back() == n_labels);
+            std::vector<char> seen(n_labels, 0);
+            for (const int32_t label : leaves.labels) CHECK(!seen[label]++);
+            for (int64_t leaf = 0; leaf < n_leaves; ++leaf) {
+                const int64_t size = leaves.starts[leaf + 1] - leaves.starts[leaf];
+                // Each cut is off by half a label at most, and there are a few cuts on the way.
+                CHECK(std::abs(double(size) - double(n_labels) / double(n_leaves)) <= 2);
+                CHECK(std::is_sorted(leaves.labels.begin() + leaves.starts[leaf],
+                                     leaves.labels.begin() + leaves.starts[leaf + 1]));
+            }
+        }
+    }
+}
+
+TEST("the tree is the same for any number of threads") {
+    const RandomRows rows(1500, 30, 2);
+    const auto one = partition(rows.view, {4, 8}, 1);
+    for (const int n_threads : {2, 5}) {
+        const auto many = partition(rows.view, {4, 8}, n_threads);
+        CHECK(one.starts == many.starts);
+        CHECK(one.labels == many.labels);
+    }
+}
+
+TEST("a tree that is asked to stop ends with Interrupted") {
+    const RandomRows rows(300, 20, 3);
+    for (const int n_threads : {1, 3}) {
+        RunControl control;
+        control.stop();
+        bool interrupted = false;
+        try {
+            partition_labels(rows.view, {{4, 4}, 10, 0}, n_threads, control);
+        } catch (const Interrupted&) {
+            interrupted = true;
+        }
+        CHECK(interrupted);
+    }
+}
+
+TEST("label features have unit length and are the same for any number of threads") {
+    const RandomRows documents(200, 70, 4);
+    const RandomRows labels(900, 200, 5);  // which documents each label has
+    RunControl control;
+    const auto one = aggregate_label_features(documents.view, labels.view, 1, control);
+    CHECK(one.starts.size() == 901);
+    for (int64_t label = 0; label < 900; ++label) {
+        double squared = 0;
+        for (int64_t e = one.starts[label]; e < one.starts[label + 1]; ++e)
+            squared += double(one.values[e]) * one.values[e];
+        CHECK(one.starts[label] == one.starts[label + 1] || std::abs(squared - 1) < 1e-5);
+    }
+    for (const int n_threads : {2, 5}) {
+        const auto many = aggregate_label_features(documents.view, labels.view, n_threads, control);
+        CHECK(one.starts == many.starts);
+        CHECK(one.columns == many.columns);
+        CHECK(one.values == many.values);
+    }
+}

@@ -1,0 +1,99 @@
+#include <cmath>
+#include <vector>
+
+#include "check.hpp"
+#include "slot_solver.hpp"
+
+using namespace polyseme;
+
+namespace {
+
+// The arrays of a group of lanes, aligned as the solver wants them.
+struct Lanes {
+    int n_lanes;
+    alignas(64) int8_t targets[4 * 16] = {};
+    alignas(64) float duals[4 * 16] = {};
+    alignas(64) float weights[4 * 16] = {};
+    alignas(64) float bias_weights[16] = {};
+
+    void solve(const LocalRows& rows, const SolverOptions& options, const RunControl& control) {
+        SolverScratch scratch;
+        solve_lanes(rows, {n_lanes, targets, duals, weights, bias_weights}, options, 1, scratch, control);
+    }
+};
+
+LocalRows one_feature(const std::vector<float>& values) {
+    LocalRows rows;
+    rows.n_features = 1;
+    for (const float value : values) {
+        rows.entries.push_back({0, value});
+        rows.starts.push_back(static_cast<int64_t>(rows.entries.size()));
+        rows.squared_norms.push_back(value * value);
+    }
+    return rows;
+}
+
+bool close(double a, double b) { return std::fabs(a - b) < 1e-3; }
+
+}  // namespace
+
+TEST("each lane finds the solution of its own problem") {
+    const auto rows = one_feature({1, 2});
+    for (const int n_lanes : {8, 16}) {
+        Lanes lanes{n_lanes};
+        lanes.targets[0] = 1;  // lane 0: the first row alone, positive
+        lanes.targets[1] = -1;  // lane 1: the same, negative
+        lanes.targets[n_lanes - 1] = 1;  // last lane: both rows, on different sides
+        lanes.targets[2 * n_lanes - 1] = -1;
+        lanes.solve(rows, {Loss::squared_hinge, 1.f, 1e-6f, 1000, 0.f}, RunControl());
+        // The minima of w^2/2 + (1 - w)^2 and of w^2/2 + (1 - w)^2 + (1 + 2w)^2.
+        CHECK(close(lanes.weights[0], 2. / 3));
+        CHECK(close(lanes.weights[1], -2. / 3));
+        CHECK(close(lanes.weights[n_lanes - 1], -2. / 11));
+        CHECK(lanes.weights[2] == 0);
+        CHECK(lanes.bias_weights[0] == 0);
+    }
+}
+
+TEST("the logistic loss finds the solution too") {
+    Lanes lanes{8};
+    lanes.targets[0] = 1;
+    lanes.solve(one_feature({1}), {Loss::logistic, 1.f, 1e-6f, 1000, 0.f}, RunControl());
+    const double w = lanes.weights[0];
+    CHECK(close(w, 1 / (1 + std::exp(w))));  // where the derivative of the objective is zero
+}
+
+TEST("a solution is a good place to start from") {
+    const auto rows = one_feature({1, 2, -1});
+    const SolverOptions exact{Loss::squared_hinge, 1.f, 1e-6f, 1000, 1.f};
+    SolverOptions hasty = exact;
+    hasty.max_iter = 1;
+    Lanes lanes{8};
+    for (int row = 0; row < 3; ++row) lanes.targets[row * 8] = row == 1 ? -1 : 1;
+    lanes.solve(rows, exact, RunControl());
+    const float weight = lanes.weights[0], bias = lanes.bias_weights[0];
+    lanes.solve(rows, hasty, RunControl());
+    CHECK(close(lanes.weights[0], weight));
+    CHECK(close(lanes.bias_weights[0], bias));
+}
+
+TEST("no rows give no weights") {
+    LocalRows nothing;
+    Lanes lanes{16};
+    lanes.bias_weights[0] = 5;
+    lanes.solve(nothing, {}, RunControl());
+    CHECK(lanes.bias_weights[0] == 0);
+}
+
+TEST("a solver that is asked to stop ends with Interrupted") {
+    RunControl control;
+    control.stop();
+    Lanes lanes{8};
+    bool interrupted = false;
+    try {
+        lanes.solve(one_feature({1}), {}, control);
+    } catch (const Interrupted&) {
+        interrupted = true;
+    }
+    CHECK(interrupted);
+}

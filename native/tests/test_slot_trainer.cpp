@@ -1,0 +1,119 @@
+#include <cmath>
+#include <vector>
+
+#include "check.hpp"
+#include "random.hpp"
+#include "slot_trainer.hpp"
+
+using namespace polyseme;
+
+namespace {
+
+// Owns what a task looks at. Document i has feature i % n_features and some others; label l is
+// on the documents with feature l. Clusters overlap.
+struct Problem {
+    std::vector<int64_t> x_starts{0}, row_starts{0}, positive_starts{0}, slot_starts{0};
+    std::vector<int32_t> x_columns, row_documents, positive_documents, slot_targets;
+    std::vector<float> x_values;
+    SlotTask task;
+
+    Problem(int32_t n_documents, int32_t n_features, int32_t n_clusters, int32_t n_slots) {
+        Random random(3);
+        std::vector<std::vector<int32_t>> having(n_features);
+        for (int32_t i = 0; i < n_documents; ++i) {
+            for (int32_t f = 0; f < n_features; ++f) {
+                if (f != i % n_features && random.below(4) != 0) continue;
+                x_columns.push_back(f);
+                x_values.push_back(0.5f);
+                having[f].push_back(i);
+            }
+            x_starts.push_back(static_cast<int64_t>(x_columns.size()));
+        }
+        for (const auto& documents : having) {
+            positive_documents.insert(positive_documents.end(), documents.begin(), documents.end());
+            positive_starts.push_back(static_cast<int64_t>(positive_documents.size()));
+        }
+        for (int32_t c = 0; c < n_clusters; ++c) {
+            for (int32_t i = 0; i < n_documents; ++i)
+                if (c != 1 && random.below(3) != 0) row_documents.push_back(i);  // 1 has no rows
+            row_starts.push_back(static_cast<int64_t>(row_documents.size()));
+            for (int32_t s = 0; c != 2 && s < n_slots; ++s)  // 2 has no slots
+                slot_targets.push_back((c + s) % n_features);
+            slot_starts.push_back(static_cast<int64_t>(slot_targets.size()));
+        }
+        view(task.features, x_starts, x_columns, n_features);
+        task.features.values = x_values.data();
+        view(task.training_rows, row_starts, row_documents, n_documents);
+        view(task.positives, positive_starts, positive_documents, n_documents);
+        task.slot_starts = slot_starts.data();
+        task.slot_targets = slot_targets.data();
+    }
+
+    static void view(PatternView& pattern, const std::vector<int64_t>& starts,
+                     const std::vector<int32_t>& columns, int64_t n_cols) {
+        pattern.n_rows = static_cast<int64_t>(starts.size()) - 1;
+        pattern.n_cols = n_cols;
+        pattern.starts = starts.data();
+        pattern.columns = columns.data();
+    }
+
+    ClusterWeights train(int n_threads, const Pruning& pruning = {}, Loss loss = Loss::squared_hinge) const {
+        RunControl control;
+        SolverOptions options;
+        options.loss = loss;
+        return train_clusters(task, options, pruning, 11, n_threads, control);
+    }
+};
+
+}  // namespace
+
+TEST("slots are trained the same by any number of threads") {
+    const Problem problem(120, 40, 9, 21);
+    for (const Loss loss : {Loss::squared_hinge, Loss::logistic}) {
+        const auto one = problem.train(1, {}, loss);
+        CHECK(one.bias.size() == 8 * 21);
+        for (const int n_threads : {2, 5}) {
+            const auto many = problem.train(n_threads, {}, loss);
+            CHECK(one.bias == many.bias);
+            CHECK(one.weights == many.weights);
+        }
+    }
+}
+
+TEST("a cluster so large that its slots are spread over threads is trained the same by any number") {
+    const Problem problem(2300, 3000, 1, 17);
+    CHECK(problem.task.features.n_stored() * 2 / 3 > 1 << 20);
+    const SolverOptions hasty{Loss::squared_hinge, 1.f, 0.1f, 1, 1.f};
+    RunControl control;
+    const auto one = train_clusters(problem.task, hasty, {}, 0, 1, control);
+    const auto many = train_clusters(problem.task, hasty, {}, 0, 3, control);
+    CHECK(one.bias.size() == 17);
+    CHECK(one.bias == many.bias);
+    CHECK(one.weights == many.weights);
+}
+
+TEST("clusters without rows or slots do no harm, and pruning keeps what it is told to") {
+    const Problem problem(60, 20, 4, 5);
+    const auto everything = problem.train(2, {0.f, 0});
+    CHECK(everything.bias.size() == 3 * 5);
+    for (int slot = 5; slot < 10; ++slot) CHECK(everything.bias[slot] == 0);  // no rows
+    for (const float weight : everything.weights) CHECK(weight != 0);
+    const auto large = problem.train(2, {0.3f, 0});
+    CHECK(!large.weights.empty() && large.weights.size() < everything.weights.size());
+    for (const float weight : large.weights) CHECK(std::fabs(weight) >= 0.3f);
+    CHECK(problem.train(2, {0.f, 3}).weights.size() == 2 * 5 * 3);
+    CHECK(problem.train(2, {1e9f, 0}).weights.empty());
+}
+
+TEST("training that is asked to stop ends with Interrupted") {
+    const Problem problem(60, 20, 4, 5);
+    RunControl control;
+    control.stop();
+    bool interrupted = false;
+    try {
+        train_clusters(problem.task, {}, {}, 0, 3, control);
+    } catch (const Interrupted&) {
+        interrupted = true;
+    }
+    CHECK(interrupted);
+}

@@ -1,0 +1,71 @@
+"""A user's mistake ends in one sentence and exit code 2; a bug still shows its traceback."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any, TextIO
+
+import click
+
+__all__ = ["GroupWithPlainErrors", "note"]
+
+INTERRUPTED = 130  # what a shell reports for Ctrl-C
+
+
+class PlainError(click.ClickException):
+    """One sentence on stderr, without usage and without traceback."""
+
+    exit_code = 2
+
+    def show(self, file: Any = None) -> None:
+        note(self.format_message())
+
+
+class GroupWithPlainErrors(click.Group):
+    """A command group that turns what users get wrong into sentences."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the verb."""
+        with warnings.catch_warnings():
+            warnings.showwarning = _show_warning
+            return _with_plain_errors(lambda: super(GroupWithPlainErrors, self).invoke(ctx))
+
+
+def note(sentence: str) -> None:
+    """Say something to the person at the terminal, beside the results."""
+    click.echo(f"polyseme: {sentence}", err=True)
+
+
+def _with_plain_errors(run: Callable[[], Any]) -> Any:
+    try:
+        return run()
+    except KeyboardInterrupt:
+        note("interrupted.")
+        raise click.exceptions.Exit(INTERRUPTED) from None
+    except BrokenPipeError:
+        raise  # the reader went away (`polyseme predict ... | head`); click ends quietly
+    except OSError as error:
+        raise PlainError(_sentence_of(error)) from error
+    except ValueError as error:
+        raise PlainError(str(error)) from error
+    except MemoryError as error:
+        raise PlainError(f"not enough memory. {error}".rstrip()) from error
+
+
+def _sentence_of(error: OSError) -> str:
+    if error.strerror is None:  # raised by us, with a sentence of its own
+        return str(error)
+    where = f"{error.filename}: " if error.filename is not None else ""
+    return f"{where}{error.strerror}."
+
+
+def _show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    note(str(message))

@@ -1,0 +1,124 @@
+"""Command-line options and TOML files for the parameters of an estimator.
+
+Names, types and defaults come from the signature and help from the docstring, so that nothing is
+said twice.
+"""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+import re
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+__all__ = ["Parameter", "parameter_options", "parameters_of", "read_config"]
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+SHORTER_NAMES = {"n_threads": "--threads"}
+METAVARS = {int: "N", float: "X", str: "NAME"}
+SPOKEN = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter of an estimator, as its signature and docstring describe it."""
+
+    name: str
+    default: Any
+    kind: type
+    help: str
+
+    @property
+    def option(self) -> click.Option:
+        """The option of this parameter; it stays None unless it was given."""
+        dashed = SHORTER_NAMES.get(self.name, "--" + self.name.replace("_", "-"))
+        is_switch = self.kind is bool
+        return click.Option(
+            [f"{dashed}/--no-{dashed[2:]}" if is_switch else dashed, self.name],
+            type=self.kind,
+            default=None,
+            help=self.help if self.default is None else f"{self.help} [{self._default_text}]",
+            metavar=None if is_switch else METAVARS[self.kind],
+        )
+
+    @property
+    def _default_text(self) -> str:
+        return str(self.default).lower() if self.kind is bool else str(self.default)
+
+    def check(self, value: object, source: Path) -> None:
+        """Refuse a value from a file that is of another kind than the parameter."""
+        kinds = (int, float) if self.kind is float else (self.kind,)
+        if not isinstance(value, kinds) or (isinstance(value, bool) and self.kind is not bool):
+            raise ValueError(f"{source}: {self.name} must be {SPOKEN[self.kind]}, not {value!r}.")
+
+
+def parameters_of(estimator: type) -> list[Parameter]:
+    """Read the parameters of an estimator's ``__init__``, in its order."""
+    described = _described_parameters(inspect.getdoc(estimator) or "")
+    return [
+        Parameter(name, argument.default, _kind_of(argument), described.get(name, ""))
+        for name, argument in inspect.signature(estimator).parameters.items()
+    ]
+
+
+def parameter_options(estimator: type) -> Callable[[Function], Function]:
+    """Give a command one option for each parameter of `estimator`."""
+
+    def decorate(function: Function) -> Function:
+        known: list[click.Parameter] = getattr(function, "__click_params__", [])
+        # Click reads decorators from the bottom up, hence the reversal.
+        known.extend(parameter.option for parameter in reversed(parameters_of(estimator)))
+        function.__click_params__ = known  # type: ignore[attr-defined]
+        return function
+
+    return decorate
+
+
+def read_config(path: Path, estimator: type) -> dict[str, Any]:
+    """Read a TOML file of parameters; keys are the names of the estimator's parameters."""
+    try:
+        values = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ValueError(f"{path}: not a TOML file: {error}") from error
+    known = {parameter.name: parameter for parameter in parameters_of(estimator)}
+    for key, value in values.items():
+        if key not in known:
+            near = difflib.get_close_matches(key, known, n=1)
+            hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(known)}."
+            raise ValueError(f"{path}: unknown parameter {key!r}; {hint}")
+        known[key].check(value, path)
+    return values
+
+
+def _described_parameters(docstring: str) -> dict[str, str]:
+    """Return the first paragraph about each entry of a docstring's Parameters section."""
+    section = re.search(r"^Parameters\n-+\n(.*?)(?=^\S[^\n]*\n-{3,}$|\Z)", docstring, re.S | re.M)
+    if section is None:
+        return {}
+    entries = re.findall(r"^(\w+) ?:.*\n((?:[ \t]+.*\n?|\n)*)", section.group(1), re.M)
+    return {name: _first_paragraph(body) for name, body in entries}
+
+
+def _first_paragraph(text: str) -> str:
+    paragraph = inspect.cleandoc(text).split("\n\n")[0]
+    return " ".join(paragraph.replace("``", "").split())
+
+
+def _kind_of(argument: inspect.Parameter) -> type:
+    if argument.default is not None:
+        return type(argument.default)
+    # Only an annotation such as `int | None` tells what an optional parameter is.
+    words = re.findall(r"\w+", str(argument.annotation))
+    return next((kind for kind in (float, int, bool) if kind.__name__ in words), str)

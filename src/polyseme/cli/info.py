@@ -1,0 +1,53 @@
+"""``polyseme info``: what is in a model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+import polyseme
+from polyseme.cli.shared import common_options, console, path_argument, plain_table, print_json
+from polyseme.cli.summary import summary_of
+
+__all__ = ["info"]
+
+
+@click.command(epilog="Example: polyseme info models/eurlex")
+@path_argument("model")
+@common_options(threads=False)
+def info(model: Path, n_threads: int | None, seed: int, as_json: bool) -> None:
+    """Show what is in a model: its sizes, slots and parameters."""
+    loaded = polyseme.load(model)
+    n_bytes = sum(file.stat().st_size for file in model.rglob("*") if file.is_file())
+    summary = {"model": str(model), "n_bytes": n_bytes, **summary_of(loaded)}
+    summary["seconds"] = dict(loaded.phase_seconds_)
+    if as_json:
+        print_json(summary)
+        return
+
+    sizes = summary["cluster_sizes"]
+    by_copies = ", ".join(
+        f"{n_labels:,} with {copies}" for copies, n_labels in summary["labels_by_copies"].items()
+    )
+    rows = [
+        ("labels", f"{summary['n_labels']:,}" + _named(summary["has_label_names"])),
+        ("features", f"{summary['n_features']:,}" + _named(summary["has_feature_names"])),
+        ("clusters", f"{summary['n_clusters']:,}"),
+        ("slots", f"{summary['n_slots']:,}"),
+        ("labels by slots", by_copies),
+        ("slots a cluster", "{smallest} to {largest}, median {median:g}".format(**sizes)),
+        ("size on disk", f"{n_bytes / 1e6:,.1f} MB"),
+    ]
+    out = console()
+    out.print(plain_table(("Model", str(model)), rows))
+    out.print()
+    out.print(plain_table(("Parameter", "Value"), summary["parameters"].items()))
+    if summary["seconds"]:
+        out.print()
+        timed = [(phase, f"{taken:.2f}") for phase, taken in summary["seconds"].items()]
+        out.print(plain_table(("Training phase", "Seconds"), timed, numbers=[1]))
+
+
+def _named(has_names: bool) -> str:
+    return ", with names" if has_names else ""

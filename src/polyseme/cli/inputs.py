@@ -1,0 +1,26 @@
+"""Features of documents from whatever file holds them."""
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from polyseme import datasets
+
+__all__ = ["load_features"]
+
+
+def load_features(path: Path, n_threads: int | None) -> Any:
+    """Read features from a matrix file (.npz, .npy), a data folder or a text file."""
+    if path.suffix not in (".npz", ".npy"):
+        dataset = datasets.load(path, n_threads=n_threads)
+        return dataset.X_test if dataset.X_test is not None else dataset.X_train
+    try:
+        with open(path, "rb") as stream:
+            return sp.load_npz(stream) if path.suffix == ".npz" else np.load(stream)
+    except (ValueError, EOFError, KeyError, zipfile.BadZipFile) as error:
+        raise ValueError(f"{path} is not a matrix saved by SciPy or NumPy: {error}") from error

@@ -1,0 +1,99 @@
+"""``polyseme predict``: the best labels of each document."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+import polyseme
+from polyseme.cli.inputs import load_features
+from polyseme.cli.shared import common_options, path_argument, print_json, written_beside
+from polyseme.progress import Progress
+
+__all__ = ["predict"]
+
+Labels = npt.NDArray[np.integer[Any]]
+Scores = npt.NDArray[np.floating[Any]]
+
+
+@click.command(epilog="Example: polyseme predict models/eurlex data/eurlex/X.tst.npz -k 5")
+@path_argument("model")
+@path_argument("features", metavar="INPUT")
+@click.option(
+    "-k", default=10, metavar="N", help="How many labels a document gets at most; 10 by default."
+)
+@click.option(
+    "-o",
+    "--output",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="File to write: a sparse matrix of scores if it ends in .npz, else JSON lines.",
+)
+@common_options()
+def predict(
+    model: Path,
+    features: Path,
+    k: int,
+    output: Path | None,
+    n_threads: int | None,
+    seed: int,
+    as_json: bool,
+) -> None:
+    """Find the best labels of each document.
+
+    INPUT is a sparse or dense matrix of features (.npz, .npy), a data folder (its test part,
+    or its training part if there is no other), or a text file of the Extreme Classification
+    Repository. Prints one line of JSON a document, best label first; with -o prints only,
+    if asked by --json, what was written.
+    """
+    with Progress() as progress:
+        with progress.phase("Reading the model and the features"):
+            loaded = polyseme.load(model, n_threads=n_threads)
+            X = load_features(features, n_threads)
+        with progress.phase("Predicting"):
+            labels, scores = loaded.predict_top_k(X, k)
+
+    if output is None:
+        for line in _json_lines(labels, scores, loaded.label_names_):
+            sys.stdout.write(line + "\n")
+        return
+    with written_beside(output) as stream:
+        if output.suffix == ".npz":
+            sp.save_npz(stream, _as_matrix(labels, scores, loaded.n_labels_))
+        else:
+            for line in _json_lines(labels, scores, loaded.label_names_):
+                stream.write(line.encode() + b"\n")
+    if as_json:
+        print_json({"output": str(output), "n_documents": len(labels), "k": labels.shape[1]})
+
+
+def _json_lines(labels: Labels, scores: Scores, names: Any) -> Iterator[str]:
+    for row, (row_labels, row_scores) in enumerate(zip(labels, scores, strict=True)):
+        found = [
+            {
+                "label": label,
+                **({} if names is None else {"name": names[label]}),
+                "score": round(score, 6),
+            }
+            for label, score in zip(row_labels.tolist(), row_scores.tolist(), strict=True)
+            if label >= 0
+        ]
+        yield json.dumps({"row": row, "labels": found}, ensure_ascii=False)
+
+
+def _as_matrix(labels: Labels, scores: Scores, n_labels: int) -> sp.csr_array:
+    """Return documents x labels with the scores of the top k, rows sorted by label."""
+    found = labels >= 0
+    starts = np.zeros(len(labels) + 1, dtype=np.int64)
+    np.cumsum(found.sum(axis=1), out=starts[1:])
+    matrix = sp.csr_array((scores[found], labels[found], starts), shape=(len(labels), n_labels))
+    matrix.sort_indices()
+    return matrix

@@ -1,0 +1,73 @@
+"""How the senses of a label look, shared by ``senses`` and ``demo``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.columns import Columns
+from rich.console import Console
+from rich.panel import Panel
+from rich.text import Text
+
+from polyseme.senses import Sense
+
+__all__ = ["print_senses"]
+
+PANEL_WIDTH = 39  # two side by side on 80 columns
+EXCERPT = 70
+
+
+def print_senses(
+    out: Console,
+    label: str,
+    senses: Sequence[Sense],
+    *,
+    titles: Sequence[str] | None = None,
+    texts: Sequence[str] | None = None,
+) -> None:
+    """Print the senses of a label: panels side by side on a terminal, plain lines elsewhere.
+
+    Parameters
+    ----------
+    titles : sequence of str, optional
+        What to call each sense; by default they are numbered.
+    texts : sequence of str, optional
+        The texts that the senses' documents are rows of.
+    """
+    if titles is None:
+        titles = [f"sense {number}" for number in range(1, len(senses) + 1)]
+    bodies = [_body(sense, texts) for sense in senses]
+    if not out.is_terminal:
+        for title, body in zip(titles, bodies, strict=True):
+            out.print(Text(f"{label}, {title}"))
+            out.print(body, soft_wrap=True)
+            out.print()
+        return
+    panels = [
+        Panel(body, title=Text(f"{label}: {title}", style="bold"), width=PANEL_WIDTH)
+        for title, body in zip(titles, bodies, strict=True)
+    ]
+    out.print(Columns(panels, padding=(0, 1)))
+
+
+def _body(sense: Sense, texts: Sequence[str] | None) -> Text:
+    parts = {
+        "words": _listed([name for name, _ in sense.strongest]),
+        "beside": _listed(sense.neighbours),
+        "reached": f"by {sense.share:.0%} of its documents, in cluster {sense.cluster}",
+    }
+    if sense.documents:
+        parts["rows"] = _listed(sense.documents)
+        if texts is not None:
+            parts["such as"] = _excerpt(texts[sense.documents[0]])
+    return Text("\n").join(
+        Text.assemble((f"{name}: ", "dim"), value) for name, value in parts.items()
+    )
+
+
+def _listed(names: Sequence[object]) -> str:
+    return ", ".join(map(str, names)) or "none"
+
+
+def _excerpt(text: str) -> str:
+    return text if len(text) <= EXCERPT else text[: EXCERPT - 3].rstrip() + "..."

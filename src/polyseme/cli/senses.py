@@ -1,0 +1,84 @@
+"""``polyseme senses``: the senses of a label, or the labels that were split most."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import click
+
+import polyseme
+from polyseme import XRLinear, datasets
+from polyseme.cli.rendering import print_senses
+from polyseme.cli.shared import common_options, console, path_argument, plain_table, print_json
+from polyseme.senses import label_number, most_split, senses_of
+
+__all__ = ["senses"]
+
+
+@click.command(epilog="Example: polyseme senses models/eurlex tank --data data/eurlex")
+@path_argument("model")
+@click.argument("label", required=False)
+@click.option(
+    "--data",
+    metavar="DATA",
+    type=click.Path(path_type=Path),
+    help="Training data, to list the documents of each sense.",
+)
+@click.option(
+    "-n",
+    "n_shown",
+    default=10,
+    metavar="N",
+    type=click.IntRange(min=1),
+    help="How many words, neighbours, documents or labels to list; 10 by default.",
+)
+@common_options()
+def senses(
+    model: Path,
+    label: str | None,
+    data: Path | None,
+    n_shown: int,
+    n_threads: int | None,
+    seed: int,
+    as_json: bool,
+) -> None:
+    """Show the senses of a label, by name or number.
+
+    Each sense is a slot: its strongest words, the labels beside it in its cluster, and how
+    many of the label's documents reach it. Without LABEL, lists the labels that were split
+    most.
+    """
+    loaded = polyseme.load(model, n_threads=n_threads)
+    if label is None:
+        _list_most_split(loaded, n_shown, as_json)
+        return
+    number = label_number(loaded, label)
+    X, Y, texts = None, None, None
+    if data is not None:
+        dataset = datasets.load(data, n_threads=n_threads)
+        X, Y, texts = dataset.X_train, dataset.Y_train, dataset.train_texts
+    found = senses_of(
+        loaded,
+        number,
+        X,
+        Y,
+        n_features=n_shown,
+        n_neighbours=n_shown,
+        n_documents=n_shown,
+    )
+    name = number if loaded.label_names_ is None else loaded.label_names_[number]
+    if as_json:
+        listed = [dataclasses.asdict(sense) for sense in found]
+        print_json({"label": number, "name": name, "senses": listed})
+        return
+    print_senses(console(), str(name), found, texts=texts)
+
+
+def _list_most_split(model: XRLinear, n_labels: int, as_json: bool) -> None:
+    found = most_split(model, n_labels)
+    if as_json:
+        print_json([{"label": label, "split": split} for label, split in found])
+        return
+    rows = [(label, f"{split:.3f}") for label, split in found]
+    console().print(plain_table(("Label", "Split"), rows, numbers=[1]))

@@ -1,0 +1,126 @@
+"""What every verb shares: its common options, its tables and its way to write results."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any, TypeVar
+
+import click
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+__all__ = [
+    "common_options",
+    "console",
+    "json_option",
+    "path_argument",
+    "plain_table",
+    "print_json",
+    "written_beside",
+]
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+IDLE = "Accepted by every verb; this one has no use for it."
+
+
+def common_options(*, threads: bool = True, seed: bool = False) -> Callable[[Function], Function]:
+    """Add ``--threads``, ``--seed`` and ``--json``, saying so where one has nothing to do."""
+
+    def decorate(function: Function) -> Function:
+        options = (
+            click.option(
+                "--threads",
+                "n_threads",
+                type=click.IntRange(min=1),
+                metavar="N",
+                help="Threads to use; all cores by default." if threads else IDLE,
+            ),
+            click.option(
+                "--seed",
+                type=int,
+                default=0,
+                metavar="N",
+                help="Where chance begins; 0 by default." if seed else IDLE,
+            ),
+            json_option,
+        )
+        for option in reversed(options):
+            function = option(function)
+        return function
+
+    return decorate
+
+
+json_option = click.option(
+    "--json", "as_json", is_flag=True, help="Print the result as JSON, for machines."
+)
+
+
+def path_argument(
+    name: str, *, metavar: str | None = None, required: bool = True
+) -> Callable[[Function], Function]:
+    """Add a positional path; whether it exists is checked by whoever opens it."""
+    return click.argument(
+        name, metavar=metavar, required=required, type=click.Path(path_type=Path)
+    )
+
+
+def console() -> Console:
+    """Return a console on stdout, 80 columns wide unless the terminal is known to be wider."""
+    return Console(highlight=False)
+
+
+def plain_table(
+    columns: Sequence[str],
+    rows: Iterable[Sequence[object]],
+    *,
+    title: str | None = None,
+    numbers: Iterable[int] = (),
+) -> Table:
+    """Build a table; the columns in `numbers` are aligned to the right, nothing is markup."""
+    table = Table(title=title, title_justify="left", title_style="bold", box=_box())
+    right = set(numbers)
+    for position, column in enumerate(columns):
+        table.add_column(Text(column), justify="right" if position in right else "left")
+    for row in rows:
+        table.add_row(*(cell if isinstance(cell, Text) else Text(str(cell)) for cell in row))
+    return table
+
+
+def _box() -> box.Box | None:
+    return box.SIMPLE_HEAD if sys.stdout.isatty() else None
+
+
+def print_json(result: object, *, one_line: bool = False) -> None:
+    """Print a result for machines on stdout."""
+    indent = None if one_line else 2
+    click.echo(json.dumps(result, indent=indent, ensure_ascii=False, default=_from_numpy))
+
+
+def _from_numpy(value: Any) -> Any:
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    raise TypeError(f"cannot write {type(value).__name__} as JSON")
+
+
+@contextmanager
+def written_beside(path: Path) -> Iterator[IO[bytes]]:
+    """Open a file beside `path` and move it into place once it is whole."""
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        with open(beside, "wb") as stream:
+            yield stream
+        os.replace(beside, path)
+    except BaseException as error:
+        beside.unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            error.filename = str(path)  # the name that the user knows
+        raise

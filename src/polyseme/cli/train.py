@@ -1,0 +1,78 @@
+"""``polyseme train``: learn a model from a data set and save it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from polyseme import XRLinear, datasets
+from polyseme.cli.estimator_options import parameter_options, read_config
+from polyseme.cli.shared import console, json_option, path_argument, plain_table, print_json
+from polyseme.cli.summary import summary_of
+from polyseme.parameters import check_parameters
+from polyseme.progress import Progress
+
+__all__ = ["train"]
+
+
+@click.command(
+    epilog="Example: polyseme train data/eurlex -o models/eurlex --copies 2 --threads 4"
+)
+@path_argument("data")
+@click.option(
+    "-o",
+    "--output",
+    required=True,
+    metavar="MODEL",
+    type=click.Path(path_type=Path),
+    help="Folder to save the model in.",
+)
+@click.option(
+    "--config",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="TOML file of parameters by their Python names; options win over it.",
+)
+@json_option
+@parameter_options(XRLinear)
+def train(data: Path, output: Path, config: Path | None, as_json: bool, **options: Any) -> None:
+    """Learn a model from a data set.
+
+    DATA is a folder with X.trn.npz and Y.trn.npz, or a text file of the Extreme
+    Classification Repository, plain or gzipped.
+    """
+    parameters = read_config(config, XRLinear) if config is not None else {}
+    parameters.update({name: value for name, value in options.items() if value is not None})
+    model = XRLinear(**parameters)
+    check_parameters(model)  # a wrong parameter is refused before much data is read
+
+    progress = Progress()
+    with progress, progress.phase("Reading the data"):
+        dataset = datasets.load(data, n_threads=model.n_threads)
+    model.fit(
+        dataset.X_train,
+        dataset.Y_train,
+        label_names=dataset.label_names,
+        feature_names=dataset.feature_names,
+    )
+    with progress, progress.phase("Saving the model"):
+        model.save(output)
+
+    reading, saving = progress.seconds.items()
+    seconds = dict([reading, *model.phase_seconds_.items(), saving])
+    if as_json:
+        print_json({"model": str(output), **summary_of(model), "seconds": seconds})
+        return
+    rows = [(phase, f"{taken:.2f}") for phase, taken in seconds.items()]
+    rows.append(("Total", f"{sum(seconds.values()):.2f}"))
+    out = console()
+    out.print(plain_table(("Phase", "Seconds"), rows, numbers=[1]))
+    clusters = model.clusters_
+    out.print(
+        f"{output}: {model.n_labels_} labels in {clusters.n_slots} slots of "
+        f"{clusters.n_clusters} clusters",
+        markup=False,
+        soft_wrap=True,
+    )

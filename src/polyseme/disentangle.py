@@ -1,0 +1,110 @@
+"""Label disentanglement: the paper's Algorithm 1 around any matcher and ranker."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from polyseme.assignment import Assignment, CoOccurrence, co_occurrence
+from polyseme.label_clusters import LabelClusters
+from polyseme.label_tree import LabelTree
+from polyseme.progress import Progress
+from polyseme.protocols import Matcher, Ranker
+from polyseme.sparse_rows import SparsePattern, SparseRows
+from polyseme.training_rows import choose_training_rows, cluster_targets
+
+__all__ = ["Disentangled", "disentangle"]
+
+Assign = Callable[[CoOccurrence, LabelClusters], Assignment]
+
+
+@dataclass(frozen=True)
+class Disentangled:
+    """What `disentangle` found.
+
+    Attributes
+    ----------
+    clusters : LabelClusters
+        The final slots.
+    assignments : list of Assignment
+        One a round, with the objective before and after.
+    slot_documents : ndarray of int64, shape (n_slots,), or None
+        The documents of each slot's label that were matched to the slot's cluster when the
+        slots were chosen; None if they never were.
+    """
+
+    clusters: LabelClusters
+    assignments: list[Assignment]
+    slot_documents: npt.NDArray[np.int64] | None
+
+
+def disentangle(
+    X: SparseRows,
+    Y: SparsePattern,
+    tree: LabelTree,
+    clusters: LabelClusters,
+    matcher: Matcher,
+    ranker: Ranker,
+    *,
+    assign: Assign,
+    beam_size: int = 10,
+    rounds: int = 1,
+    finetune_matcher: bool = True,
+    training_rows: str = "teacher-forcing",
+    sense_positives: bool = False,
+    n_threads: int = 1,
+    progress: Progress | None = None,
+) -> Disentangled:
+    """Train a matcher and a ranker, and re-assign labels to clusters in between.
+
+    Parameters
+    ----------
+    X : SparseRows, shape (n_documents, n_features)
+    Y : SparsePattern, shape (n_documents, n_labels)
+    tree : LabelTree
+    clusters : LabelClusters
+        The leaves of the tree, one copy of each label: line 3 of Algorithm 1.
+    matcher, ranker
+        Trained in place.
+    assign : callable
+        From co-occurrence and present clusters to an `Assignment`: one of `polyseme.assignment`.
+    rounds : int
+        How often labels are re-assigned; 0 leaves an ordinary partition.
+    finetune_matcher : bool
+        Whether the matcher learns the new clusters (the paper's "alternative update").
+    """
+    progress = progress or Progress(enabled=False)
+    with progress.phase("Training the matcher", _n_nodes(tree)) as step:
+        matcher.fit(X, cluster_targets(Y, clusters), tree, progress=step)  # line 4
+
+    assignments: list[Assignment] = []
+    slot_documents = None
+    for _ in range(rounds):
+        with progress.phase("Matching", X.n_rows) as step:
+            matched = matcher.match(X, beam_size, progress=step)  # line 5, the paper's M
+        with progress.phase("Assigning labels"):
+            counted = co_occurrence(Y.to_scipy(), matched.to_scipy(), n_threads=n_threads)
+            assignments.append(assign(counted, clusters))  # line 6, Eq. (10) or better
+        clusters = assignments[-1].clusters
+        slot_documents = counted.count_at(clusters)
+        if finetune_matcher:
+            with progress.phase("Training the matcher again", _n_nodes(tree)) as step:
+                targets = cluster_targets(Y, clusters)
+                matcher.fit(X, targets, tree, start_from=matcher, progress=step)  # line 8
+
+    final_matched = None
+    if training_rows != "teacher-forcing" or sense_positives:
+        with progress.phase("Matching", X.n_rows) as step:
+            final_matched = matcher.match(X, beam_size, progress=step)
+    rows = choose_training_rows(training_rows, cluster_targets(Y, clusters), final_matched)
+    own = final_matched.pattern() if sense_positives and final_matched is not None else None
+    with progress.phase("Training the ranker", clusters.n_slots) as step:
+        ranker.fit(X, Y, clusters, rows, own_documents=own, progress=step)  # line 9
+    return Disentangled(clusters, assignments, slot_documents)
+
+
+def _n_nodes(tree: LabelTree) -> int:
+    return sum(tree.n_nodes(level) for level in range(1, tree.n_levels + 1))

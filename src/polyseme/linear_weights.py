@@ -1,0 +1,145 @@
+"""Linear classifiers for the slots of many clusters: how they are trained and stored."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from polyseme import _native
+from polyseme.sparse_rows import SparsePattern, SparseRows
+
+__all__ = ["LinearTraining", "LinearWeights"]
+
+
+@dataclass(frozen=True)
+class LinearTraining:
+    """How the weight vectors of slots are found; see `polyseme.XRLinear` for the meaning."""
+
+    loss: str = "squared-hinge"
+    cost: float = 1.0
+    tolerance: float = 0.1
+    max_iter: int = 20
+    bias: float = 1.0
+    threshold: float = 0.1
+    max_weights_per_label: int | None = None
+    seed: int = 0
+    n_threads: int = 1
+
+
+@dataclass(frozen=True, eq=False)
+class LinearWeights:
+    """The kept weights of all slots, cluster by cluster, in the form that prediction reads.
+
+    A *row* of a cluster is a feature together with the slots that have a weight for it. The
+    arrays are those of ``native/cluster_weights.hpp``.
+    """
+
+    slot_starts: npt.NDArray[np.int64]
+    row_starts: npt.NDArray[np.int64]
+    entry_starts: npt.NDArray[np.int64]
+    words: npt.NDArray[np.uint64]
+    words_rows: npt.NDArray[np.uint32]
+    features: npt.NDArray[np.int32]
+    entry_ends: npt.NDArray[np.uint32]
+    columns: npt.NDArray[np.unsignedinteger[Any]]
+    weights: npt.NDArray[np.floating[Any]]
+    bias: npt.NDArray[np.float32]
+    n_features: int
+
+    @classmethod
+    def train(
+        cls,
+        X: SparseRows,
+        training_rows: SparsePattern,
+        slot_starts: npt.NDArray[np.int64],
+        slot_targets: npt.NDArray[np.int32],
+        targets: SparsePattern,
+        how: LinearTraining,
+        *,
+        own_documents: SparsePattern | None = None,
+        progress: Callable[[int], None] | None = None,
+    ) -> LinearWeights:
+        """Train every slot of every cluster on the cluster's rows.
+
+        Parameters
+        ----------
+        X : SparseRows, shape (n_documents, n_features)
+        training_rows : SparsePattern, shape (n_documents, n_clusters)
+            The documents that each cluster's slots are trained on.
+        slot_starts : ndarray, shape (n_clusters + 1,)
+        slot_targets : ndarray, shape (n_slots,)
+            Which column of `targets` each slot learns.
+        targets : SparsePattern, shape (n_documents, n_targets)
+        own_documents : SparsePattern, shape (n_documents, n_clusters), optional
+            If given, a slot has only those positives that are listed here for its cluster.
+        """
+        rows = training_rows.transpose()
+        positives = targets.transpose()
+        own = None if own_documents is None else own_documents.transpose()
+        arrays = _native.train_clusters(
+            X.starts,
+            X.columns,
+            X.values,
+            X.n_columns,
+            rows.starts,
+            rows.columns,
+            slot_starts,
+            slot_targets,
+            positives.starts,
+            positives.columns,
+            None if own is None else own.starts,
+            None if own is None else own.columns,
+            how.loss,
+            how.cost,
+            how.tolerance,
+            how.max_iter,
+            how.bias,
+            how.threshold,
+            how.max_weights_per_label or 0,
+            how.seed,
+            how.n_threads,
+            progress,
+        )
+        return cls(slot_starts=slot_starts, **arrays, n_features=X.n_columns)
+
+    @cached_property
+    def level(self) -> _native.LinearLevel:
+        """The native object that scores; it checks all arrays when it is made."""
+        return _native.linear_level(**self.to_arrays(), n_features=self.n_features)
+
+    def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """Return all arrays by name."""
+        names = [field.name for field in fields(self) if field.name != "n_features"]
+        return {name: getattr(self, name) for name in names}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, npt.NDArray[Any]], n_features: int) -> LinearWeights:
+        """Build from what `to_arrays` gave."""
+        return cls(**arrays, n_features=n_features)
+
+    @property
+    def n_weights(self) -> int:
+        """Number of stored weights, biases not counted."""
+        return len(self.weights)
+
+    def slot_weights(
+        self, cluster: int, slot: int
+    ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]:
+        """Return the features of one slot of a cluster and their weights.
+
+        Parameters
+        ----------
+        cluster : int
+        slot : int
+            Counted over all clusters.
+        """
+        rows = slice(self.row_starts[cluster], self.row_starts[cluster + 1])
+        entries = slice(self.entry_starts[cluster], self.entry_starts[cluster + 1])
+        found = np.flatnonzero(self.columns[entries] == slot - self.slot_starts[cluster])
+        row = np.searchsorted(self.entry_ends[rows], found, side="right")
+        return self.features[rows][row], self.weights[entries][found].astype(np.float32)

@@ -1,0 +1,95 @@
+"""A linear classifier for every node of the label tree, walked by beam search."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from polyseme import _native
+from polyseme.label_tree import LabelTree
+from polyseme.linear_weights import LinearTraining, LinearWeights
+from polyseme.protocols import ProgressCallback
+from polyseme.sparse_rows import SparsePattern, SparseRows
+from polyseme.training_rows import choose_training_rows
+
+__all__ = ["LinearTreeMatcher"]
+
+
+@dataclass
+class LinearTreeMatcher:
+    """Trained level by level; the children of a node are told apart on the node's own rows.
+
+    Parameters
+    ----------
+    how : LinearTraining
+    training_rows : str
+        Where a node's rows come from: the true labels ('teacher-forcing'), the beam of the
+        levels above ('matcher-aware'), or 'both'.
+    beam_size : int
+        The width of that beam.
+    activation : str
+        From margins to scores: 'l3-hinge', 'sigmoid' or 'none'.
+    """
+
+    how: LinearTraining = field(default_factory=LinearTraining)
+    training_rows: str = "teacher-forcing"
+    beam_size: int = 10
+    activation: str = "l3-hinge"
+    levels: list[LinearWeights] = field(default_factory=list)
+    n_features: int = 0
+
+    def fit(
+        self,
+        X: SparseRows,
+        cluster_targets: SparsePattern,
+        tree: LabelTree,
+        *,
+        start_from: LinearTreeMatcher | None = None,
+        progress: ProgressCallback | None = None,
+    ) -> LinearTreeMatcher:
+        """Train all levels.
+
+        `start_from` is not used: each node's problem has one solution, found from zero.
+        """
+        self.levels, self.n_features = [], X.n_columns
+        n_done = 0
+        for level in range(tree.n_levels):
+            reached = None
+            if self.training_rows != "teacher-forcing":
+                reached = self.match(X, self.beam_size)
+            rows = choose_training_rows(
+                self.training_rows, tree.ancestors(cluster_targets, level), reached
+            )
+            self.levels.append(
+                LinearWeights.train(
+                    X,
+                    rows,
+                    tree.child_starts(level),
+                    np.arange(tree.n_nodes(level + 1), dtype=np.int32),
+                    tree.ancestors(cluster_targets, level + 1),
+                    self.how,
+                    progress=_counting_from(n_done, progress),
+                )
+            )
+            n_done += tree.n_nodes(level + 1)
+        return self
+
+    def match(
+        self, X: SparseRows, beam_size: int, *, progress: ProgressCallback | None = None
+    ) -> SparseRows:
+        """Return the best clusters of each document (or nodes of the lowest level trained)."""
+        predictor = _native.Predictor(
+            [weights.level for weights in self.levels], None, None, 0, X.n_columns, self.activation
+        )
+        arrays = predictor.match(
+            X.starts, X.columns, X.values, beam_size, self.how.n_threads, progress
+        )
+        n_nodes = len(self.levels[-1].bias) if self.levels else 1
+        return SparseRows(*arrays, n_nodes)
+
+
+def _counting_from(n_done: int, progress: ProgressCallback | None) -> ProgressCallback | None:
+    if progress is None:
+        return None
+    return lambda done: progress(n_done + done)

@@ -1,0 +1,197 @@
+"""Names of labels and features, kept as arrays so that a million of them open at once."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Any, overload
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["Names"]
+
+_CHUNK = 1 << 16
+_MAX_COMPARED = 20_000
+
+
+class Names(Sequence[str | int]):
+    """An immutable sequence of names: all strings, or all integers.
+
+    Strings lie end to end as UTF-8 and are decoded when asked for; name ``i`` is
+    ``utf8[starts[i]:starts[i + 1]]``. Both arrays may be memory maps. Use `from_list` or
+    `from_arrays` to make one. A name may occur twice; `index` finds the first.
+    """
+
+    def __init__(
+        self,
+        *,
+        ids: npt.NDArray[np.int64] | None = None,
+        starts: npt.NDArray[np.int64] | None = None,
+        utf8: npt.NDArray[np.uint8] | None = None,
+    ) -> None:
+        self._ids = ids
+        self._starts = np.zeros(1, dtype=np.int64) if starts is None else starts
+        self._utf8 = np.zeros(0, dtype=np.uint8) if utf8 is None else utf8
+
+    @classmethod
+    def from_list(cls, names: Iterable[str | int]) -> Names:
+        """Build from any iterable of strings or of integers (not both)."""
+        items = list(names)
+        if items and all(_is_integer(item) for item in items):
+            try:
+                return cls(ids=np.array([int(item) for item in items], dtype=np.int64))
+            except OverflowError:
+                raise ValueError("integer names must fit into 64 bits; use strings") from None
+        encoded: list[bytes] = []
+        for position, item in enumerate(items):
+            if not isinstance(item, str):
+                raise ValueError(
+                    f"names must be all strings or all integers; name {position} is {item!r}"
+                )
+            try:
+                encoded.append(item.encode("utf-8"))
+            except UnicodeEncodeError:
+                raise ValueError(f"name {position} is not valid Unicode: {item!r}") from None
+        starts = np.zeros(len(encoded) + 1, dtype=np.int64)
+        np.cumsum([len(name) for name in encoded], out=starts[1:])
+        return cls(starts=starts, utf8=np.frombuffer(b"".join(encoded), dtype=np.uint8))
+
+    def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """Return the arrays behind the names: ``ids``, or ``starts`` and ``utf8``."""
+        if self._ids is not None:
+            return {"ids": self._ids}
+        first, last = self._starts[0], self._starts[-1]
+        return {"starts": self._starts - first, "utf8": self._utf8[first:last]}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, npt.NDArray[Any]]) -> Names:
+        """Build from what `to_arrays` gave, without copying; refuse what does not fit."""
+        kinds = {key: (array.dtype.name, array.ndim) for key, array in arrays.items()}
+        if kinds == {"ids": ("int64", 1)}:
+            return cls(ids=arrays["ids"])
+        if kinds != {"starts": ("int64", 1), "utf8": ("uint8", 1)}:
+            raise ValueError("names need one array of int64 ids, or int64 starts and uint8 utf8")
+        starts, utf8 = arrays["starts"], arrays["utf8"]
+        if len(starts) == 0 or starts[0] != 0 or starts[-1] != len(utf8):
+            raise ValueError(f"starts of names must go from 0 to {len(utf8)}")
+        if np.any(starts[1:] < starts[:-1]):
+            raise ValueError("starts of names must not decrease")
+        return cls(starts=starts, utf8=utf8)
+
+    def __len__(self) -> int:
+        return len(self._starts) - 1 if self._ids is None else len(self._ids)
+
+    @overload
+    def __getitem__(self, key: int) -> str | int: ...
+    @overload
+    def __getitem__(self, key: slice) -> Names: ...
+    def __getitem__(self, key: int | slice) -> str | int | Names:
+        if isinstance(key, slice):
+            return self._slice(key)
+        position = range(len(self))[key]  # IndexError and negative positions as a list has them
+        if self._ids is not None:
+            return int(self._ids[position])
+        start, stop = self._starts[position], self._starts[position + 1]
+        return _decode(self._utf8[start:stop].tobytes(), position)
+
+    def _slice(self, key: slice) -> Names:
+        if self._ids is not None:
+            return Names(ids=self._ids[key])
+        start, stop, step = key.indices(len(self))
+        if step == 1:
+            return Names(starts=self._starts[start : max(start, stop) + 1], utf8=self._utf8)
+        return Names.from_list(self[position] for position in range(start, stop, step))
+
+    def __iter__(self) -> Iterator[str | int]:
+        for begin in range(0, len(self), _CHUNK):
+            if self._ids is not None:
+                yield from self._ids[begin : begin + _CHUNK].tolist()
+                continue
+            ends = self._starts[begin : begin + _CHUNK + 1]
+            block = self._utf8[ends[0] : ends[-1]].tobytes()
+            bounds = (ends - ends[0]).tolist()
+            for step in range(len(bounds) - 1):
+                yield _decode(block[bounds[step] : bounds[step + 1]], begin + step)
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, (str, int, np.integer)) and name in self._position_of
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Names):
+            return NotImplemented
+        if len(self) == 0 or len(other) == 0:
+            return len(self) == len(other)
+        mine, theirs = self.to_arrays(), other.to_arrays()
+        return mine.keys() == theirs.keys() and all(
+            np.array_equal(mine[key], theirs[key]) for key in mine
+        )
+
+    # Two equal ones may differ in their storage, and nobody needs them as keys.
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        shown = ", ".join(repr(name) for name in self[:3])
+        return f"Names([{shown}{', ...' if len(self) > 3 else ''}], n_names={len(self)})"
+
+    @cached_property
+    def _position_of(self) -> dict[str | int, int]:
+        positions: dict[str | int, int] = {}
+        for position, name in enumerate(self):
+            positions.setdefault(name, position)
+        return positions
+
+    # The start and stop of Sequence.index have no use here.
+    def index(self, name: str | int, *, noun: str = "label") -> int:  # type: ignore[override]
+        """Return the position of a name.
+
+        Parameters
+        ----------
+        name : str or int
+        noun : str
+            What the names stand for; used in the error message.
+
+        Raises
+        ------
+        ValueError
+            If there is no such name; the message suggests the closest ones.
+        """
+        try:
+            return self._position_of[name]
+        except KeyError:
+            pass
+        close = ", ".join(repr(other) for other in self._closest(str(name)))
+        hint = f"; did you mean {close}?" if close else ""
+        raise ValueError(f"no {noun} named {name!r}{hint}") from None
+
+    def _closest(self, wanted: str, n_wanted: int = 3) -> list[str | int]:
+        if self._ids is not None:
+            return []
+        folded = wanted.casefold()
+        same: list[str | int] = []
+        containing: list[str | int] = []
+        compared: dict[str, str | int] = {}
+        for name in self._position_of:
+            other = str(name).casefold()
+            if other == folded:
+                same.append(name)
+            elif folded and folded in other:
+                containing.append(name)
+            elif other[:1] == folded[:1] and len(compared) < _MAX_COMPARED:
+                # difflib is slow, so of a million names it sees those with the same first letter.
+                compared.setdefault(other, name)
+        alike = difflib.get_close_matches(folded, compared, n_wanted)
+        containing.sort(key=lambda name: len(str(name)))
+        return [*same, *(compared[other] for other in alike), *containing][:n_wanted]
+
+
+def _is_integer(item: object) -> bool:
+    return isinstance(item, (int, np.integer)) and not isinstance(item, bool)
+
+
+def _decode(name: bytes, position: int) -> str:
+    try:
+        return name.decode("utf-8")
+    except UnicodeDecodeError:
+        raise ValueError(f"name {position} is not valid UTF-8; the file is damaged") from None

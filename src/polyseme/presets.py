@@ -1,0 +1,268 @@
+"""Estimators with their choices made."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils.validation import check_is_fitted
+
+from polyseme import _native
+from polyseme.estimator import PartitionedClassifier, check_k
+from polyseme.linear_model_files import contents_of, restore
+from polyseme.linear_weights import LinearTraining
+from polyseme.matchers import LinearTreeMatcher
+from polyseme.model_files import open_model, save_model
+from polyseme.rankers import LinearSlotRanker
+from polyseme.sparse_rows import SparseRows
+from polyseme.threads import count_threads
+
+__all__ = ["XRLinear", "load"]
+
+
+class XRLinear(PartitionedClassifier):
+    """Linear extreme multi-label classification in which a label may have several senses.
+
+    A tree of linear classifiers finds a few clusters of labels for a document (the matcher),
+    and a linear classifier for every label in them ranks the labels. With ``copies=2`` a label
+    may be in two clusters, each with weights of its own: one for each of its senses. With
+    ``copies=1, rounds=0`` this is plain XR-Linear.
+
+    Parameters
+    ----------
+    copies : int, default=2
+        In how many clusters a label may be at most (the paper's lambda).
+    beam_size : int, default=10
+        How many nodes of each tree level, and so clusters, a document is matched to.
+    rounds : int, default=1
+        How often labels are re-assigned to clusters and the matcher trained again.
+    finetune_matcher : bool, default=True
+        Train the matcher again for the new clusters (the paper's "alternative update").
+    assignment : str, default='capped'
+        How slots are chosen: 'closed_form' (the paper's Eq. 10), 'coverage', 'capped' (the
+        paper's balanced variant), 'random' or 'adaptive'; see `polyseme.assignment`.
+    max_cluster_size : int, optional
+        Most labels in a cluster for 'capped' and 'adaptive'; by default four times the mean.
+    branching : int, default=32
+        Most children of a node of the tree.
+    max_leaf_size : int, default=100
+        Most labels in a cluster of the tree, before re-assignment.
+    loss : str, default='squared-hinge'
+        'squared-hinge' or 'logistic'.
+    cost : float, default=1.0
+        Weight of the loss against the regularisation; larger fits closer.
+    tolerance : float, default=0.1
+        When a classifier counts as solved; smaller is more exact and slower.
+    max_iter : int, default=20
+        Most passes over the training rows for a classifier.
+    threshold : float, default=0.1
+        Weights of smaller magnitude are dropped after training.
+    max_weights_per_label : int, optional
+        Keep only that many of the largest weights of a classifier.
+    bias : float, default=1.0
+        Value of a constant feature added to each document; 0 for none.
+    training_rows : str, default='teacher-forcing'
+        The documents a classifier is trained on: those whose labels are in its cluster
+        ('teacher-forcing'), those that the matcher sends there ('matcher-aware'), or 'both'.
+    sense_positives : bool, default=False
+        Give a slot only those documents of its label that are matched to its cluster.
+    activation : str, default='l3-hinge'
+        From margins to scores: 'l3-hinge' or 'sigmoid', which multiply along the path, or
+        'none' for bare margins.
+    merge : str, default='mean'
+        How scores of a label's reached slots become one: 'mean' (the paper), 'sum' or 'max'.
+    n_threads : int, optional
+        Threads to use; by default one for each core. The model does not depend on it.
+    seed : int, default=0
+        Seed of the tree and of the order in which documents are visited.
+    verbose : bool, default=True
+        Show progress, if there is a terminal to show it on.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from polyseme import XRLinear
+    >>> X = np.eye(4, dtype=np.float32)
+    >>> model = XRLinear().fit(X, [["fruit"], ["fruit", "brand"], ["brand"], ["animal"]])
+    >>> labels, scores = model.predict_top_k(X, k=1)
+    >>> model.label_names_[labels[3, 0]]
+    'animal'
+    """
+
+    matcher_: LinearTreeMatcher
+    ranker_: LinearSlotRanker
+
+    def __init__(
+        self,
+        copies: int = 2,
+        beam_size: int = 10,
+        rounds: int = 1,
+        finetune_matcher: bool = True,
+        assignment: str = "capped",
+        max_cluster_size: int | None = None,
+        branching: int = 32,
+        max_leaf_size: int = 100,
+        loss: str = "squared-hinge",
+        cost: float = 1.0,
+        tolerance: float = 0.1,
+        max_iter: int = 20,
+        threshold: float = 0.1,
+        max_weights_per_label: int | None = None,
+        bias: float = 1.0,
+        training_rows: str = "teacher-forcing",
+        sense_positives: bool = False,
+        activation: str = "l3-hinge",
+        merge: str = "mean",
+        n_threads: int | None = None,
+        seed: int = 0,
+        verbose: bool = True,
+    ) -> None:
+        self.copies = copies
+        self.beam_size = beam_size
+        self.rounds = rounds
+        self.finetune_matcher = finetune_matcher
+        self.assignment = assignment
+        self.max_cluster_size = max_cluster_size
+        self.branching = branching
+        self.max_leaf_size = max_leaf_size
+        self.loss = loss
+        self.cost = cost
+        self.tolerance = tolerance
+        self.max_iter = max_iter
+        self.threshold = threshold
+        self.max_weights_per_label = max_weights_per_label
+        self.bias = bias
+        self.training_rows = training_rows
+        self.sense_positives = sense_positives
+        self.activation = activation
+        self.merge = merge
+        self.n_threads = n_threads
+        self.seed = seed
+        self.verbose = verbose
+
+    def _how(self) -> LinearTraining:
+        return LinearTraining(
+            loss=self.loss,
+            cost=self.cost,
+            tolerance=self.tolerance,
+            max_iter=self.max_iter,
+            bias=self.bias,
+            threshold=self.threshold,
+            max_weights_per_label=self.max_weights_per_label,
+            seed=self.seed,
+            n_threads=count_threads(self.n_threads),
+        )
+
+    def _make_matcher(self) -> LinearTreeMatcher:
+        return LinearTreeMatcher(self._how(), self.training_rows, self.beam_size, self.activation)
+
+    def _make_ranker(self) -> LinearSlotRanker:
+        return LinearSlotRanker(self._how(), self.activation)
+
+    def _check_trained(self, matcher: LinearTreeMatcher, ranker: LinearSlotRanker) -> None:
+        # A solution that grew beyond all numbers shows in its bias, whatever was pruned.
+        for weights in (*matcher.levels, ranker.weights):
+            if weights is not None and not np.isfinite(weights.bias).all():
+                raise ValueError(
+                    "Training went beyond what numbers can hold; bring the rows of X to a length "
+                    "near 1, or lower cost."
+                )
+
+    def _after_fit(self) -> None:
+        # One native object for the whole walk, from the root to the merged labels.
+        ranker = self.ranker_.weights
+        assert ranker is not None
+        self._predictor = _native.Predictor(
+            [weights.level for weights in self.matcher_.levels],
+            ranker.level,
+            self.clusters_.labels,
+            self.clusters_.n_labels,
+            self.n_features_in_,
+            self.activation,
+        )
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Copies and processes get the arrays; native objects are made again from them.
+        state = dict(super().__getstate__())
+        if state.pop("_predictor", None) is not None:
+            levels = [replace(level) for level in self.matcher_.levels]
+            state["matcher_"] = replace(self.matcher_, levels=levels)
+            ranker = self.ranker_.weights
+            state["ranker_"] = replace(self.ranker_, weights=ranker and replace(ranker))
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        if "clusters_" in state:
+            self._after_fit()
+
+    def _label_scores(self, X: SparseRows) -> SparseRows:
+        arrays = self._predictor.all_scores(
+            X.starts,
+            X.columns,
+            X.values,
+            self.beam_size,
+            self.merge,
+            count_threads(self.n_threads),
+            None,
+        )
+        return SparseRows(*arrays, self.n_labels_)
+
+    def predict_top_k(
+        self, X: Any, k: int = 5
+    ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]:
+        """Return the k best labels of each document, best first.
+
+        Parameters
+        ----------
+        X : sparse matrix or array, shape (n_documents, n_features)
+        k : int
+            May exceed the number of labels.
+
+        Returns
+        -------
+        labels : ndarray of int32, shape (n_documents, k)
+            Label numbers, the columns of Y; -1 where fewer than k labels were reached.
+        scores : ndarray of float32, shape (n_documents, k)
+            0 in the places of -1.
+        """
+        rows = self._check(X)
+        n_threads = 1 if rows.n_rows == 1 else count_threads(self.n_threads)
+        return self._predictor.top_k(
+            rows.starts,
+            rows.columns,
+            rows.values,
+            self.beam_size,
+            check_k(k),
+            self.merge,
+            n_threads,
+            None,
+        )
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Save the model as a folder of safetensors and JSON; `polyseme.load` reads it.
+
+        A polyseme model that is at `path` already is replaced in one step.
+        """
+        check_is_fitted(self, "clusters_")
+        save_model(path, *contents_of(self))
+
+
+def load(path: str | os.PathLike[str], *, n_threads: int | None = None) -> XRLinear:
+    """Load a model that was saved with ``model.save``.
+
+    Weights are memory-mapped. Everything is checked first: a file that does not fit is refused
+    with a sentence that says why, and is never run.
+
+    Parameters
+    ----------
+    path : path of the model's folder
+    n_threads : int, optional
+        Threads for prediction; by default one for each core.
+    """
+    model = XRLinear(n_threads=n_threads)
+    restore(model, open_model(path))
+    return model

@@ -1,0 +1,79 @@
+"""A linear classifier for every slot."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from polyseme import _native
+from polyseme.label_clusters import LabelClusters
+from polyseme.linear_weights import LinearTraining, LinearWeights
+from polyseme.protocols import ProgressCallback
+from polyseme.sparse_rows import SparsePattern, SparseRows
+
+__all__ = ["LinearSlotRanker"]
+
+
+@dataclass
+class LinearSlotRanker:
+    """One weight vector a slot, trained against the other documents of its cluster.
+
+    Parameters
+    ----------
+    how : LinearTraining
+    activation : str
+        From margins to scores: 'l3-hinge', 'sigmoid' or 'none'. The score of the matched
+        cluster multiplies it, except with 'none'.
+    """
+
+    how: LinearTraining = field(default_factory=LinearTraining)
+    activation: str = "l3-hinge"
+    weights: LinearWeights | None = None
+
+    def fit(
+        self,
+        X: SparseRows,
+        Y: SparsePattern,
+        clusters: LabelClusters,
+        training_rows: SparsePattern,
+        *,
+        own_documents: SparsePattern | None = None,
+        progress: ProgressCallback | None = None,
+    ) -> LinearSlotRanker:
+        """Train every slot; see `polyseme.protocols.Ranker`."""
+        self.weights = LinearWeights.train(
+            X,
+            training_rows,
+            clusters.starts,
+            clusters.labels,
+            Y,
+            self.how,
+            own_documents=own_documents,
+            progress=progress,
+        )
+        return self
+
+    def score(
+        self,
+        X: SparseRows,
+        matched: SparseRows,
+        clusters: LabelClusters,
+        *,
+        progress: ProgressCallback | None = None,
+    ) -> SparseRows:
+        """Return the scores of the matched clusters' slots, shape (n_documents, n_slots)."""
+        if self.weights is None:
+            raise ValueError("this ranker has not been trained; call fit first")
+        arrays = _native.score_matched(
+            self.weights.level,
+            X.starts,
+            X.columns,
+            X.values,
+            X.n_columns,
+            matched.starts,
+            matched.columns,
+            matched.values,
+            self.activation,
+            self.how.n_threads,
+            progress,
+        )
+        return SparseRows(*arrays, clusters.n_slots)

@@ -1,0 +1,251 @@
+"""The one sparse form inside polyseme: 64-bit row starts, 32-bit columns, float32 values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+__all__ = ["SparsePattern", "SparseRows"]
+
+MAX_COLUMNS = int(np.iinfo(np.int32).max)
+
+
+@dataclass(frozen=True, eq=False)
+class SparsePattern:
+    """Which columns are set in each row: a 0/1 matrix without its ones.
+
+    Attributes
+    ----------
+    starts : ndarray of int64, shape (n_rows + 1,)
+        The entries of row ``i`` are ``starts[i]`` to ``starts[i + 1]``.
+    columns : ndarray of int32, shape (n_stored,)
+        Ascending within a row, no duplicates.
+    n_columns : int
+    """
+
+    starts: npt.NDArray[np.int64]
+    columns: npt.NDArray[np.int32]
+    n_columns: int
+
+    @classmethod
+    def from_scipy(cls, matrix: sp.spmatrix | sp.sparray, name: str = "matrix") -> SparsePattern:
+        """Take the nonzero entries of a sparse matrix; unsorted and repeated ones are fine."""
+        starts, columns, _ = _canonical_parts(matrix, np.dtype(bool), name)
+        return cls(starts, columns, int(matrix.shape[1]))
+
+    def to_scipy(self) -> sp.csr_array:
+        """Return the pattern as a matrix of float32 ones that shares ``columns``."""
+        return _scipy_view(self, np.ones(self.n_stored, dtype=np.float32))
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows, empty ones included."""
+        return len(self.starts) - 1
+
+    @property
+    def n_stored(self) -> int:
+        """Number of entries."""
+        return len(self.columns)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of rows and columns."""
+        return self.n_rows, self.n_columns
+
+    def row(self, i: int) -> npt.NDArray[np.int32]:
+        """Return the columns of one row, a view."""
+        return self.columns[self.starts[i] : self.starts[i + 1]]
+
+    def rows(self, first: int, last: int) -> SparsePattern:
+        """Return rows ``first`` to ``last`` (excluded); the columns are a view."""
+        starts, entries = _row_slice(self.starts, first, last)
+        return SparsePattern(starts, self.columns[entries], self.n_columns)
+
+    def take(self, row_ids: npt.ArrayLike) -> SparsePattern:
+        """Return the given rows, in the given order."""
+        taken = _scipy_view(self, np.ones(self.n_stored, dtype=bool))[np.asarray(row_ids)]
+        return SparsePattern(*_index_arrays(taken), self.n_columns)
+
+    def transpose(self) -> SparsePattern:
+        """Return the pattern with rows and columns exchanged, in linear time."""
+        _require_countable(self.n_rows, "rows to transpose")
+        by_column = _scipy_view(self, np.ones(self.n_stored, dtype=bool)).tocsc()
+        return SparsePattern(*_index_arrays(by_column), self.n_rows)
+
+
+@dataclass(frozen=True, eq=False)
+class SparseRows:
+    """A sparse matrix, row by row, in the form that the native core reads.
+
+    Attributes
+    ----------
+    starts : ndarray of int64, shape (n_rows + 1,)
+        The entries of row ``i`` are ``starts[i]`` to ``starts[i + 1]``.
+    columns : ndarray of int32, shape (n_stored,)
+        Ascending within a row, no duplicates.
+    values : ndarray of float32, shape (n_stored,)
+        No zeros.
+    n_columns : int
+    """
+
+    starts: npt.NDArray[np.int64]
+    columns: npt.NDArray[np.int32]
+    values: npt.NDArray[np.float32]
+    n_columns: int
+
+    @classmethod
+    def from_scipy(cls, matrix: sp.spmatrix | sp.sparray, name: str = "matrix") -> SparseRows:
+        """Bring a sparse matrix of numbers into this form.
+
+        Shares the arrays of a canonical matrix and never writes into any. Repeated entries are
+        summed and stored zeros dropped. Values too large for float32 become infinite.
+        """
+        starts, columns, values = _canonical_parts(matrix, np.dtype(np.float32), name)
+        return cls(starts, columns, values, int(matrix.shape[1]))
+
+    @classmethod
+    def from_dense(cls, array: npt.NDArray[Any]) -> SparseRows:
+        """Keep the nonzero entries of a 2-D array of numbers."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            dense = array.astype(np.float32, copy=False)
+        n_rows, n_columns = dense.shape
+        _require_countable(n_columns, "columns")
+        kept = dense != 0
+        starts = np.zeros(n_rows + 1, dtype=np.int64)
+        np.cumsum(np.count_nonzero(kept, axis=1), out=starts[1:])
+        columns = np.broadcast_to(np.arange(n_columns, dtype=np.int32), dense.shape)[kept]
+        return cls(starts, columns, dense[kept], n_columns)
+
+    def to_scipy(self) -> sp.csr_array:
+        """Return the matrix as a ``csr_array`` that shares ``columns`` and ``values``."""
+        return _scipy_view(self, self.values)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows, empty ones included."""
+        return len(self.starts) - 1
+
+    @property
+    def n_stored(self) -> int:
+        """Number of entries."""
+        return len(self.columns)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of rows and columns."""
+        return self.n_rows, self.n_columns
+
+    def row(self, i: int) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]:
+        """Return the columns and the values of one row, as views."""
+        entries = slice(self.starts[i], self.starts[i + 1])
+        return self.columns[entries], self.values[entries]
+
+    def rows(self, first: int, last: int) -> SparseRows:
+        """Return rows ``first`` to ``last`` (excluded); columns and values are views."""
+        starts, entries = _row_slice(self.starts, first, last)
+        return SparseRows(starts, self.columns[entries], self.values[entries], self.n_columns)
+
+    def pattern(self) -> SparsePattern:
+        """Return where entries are stored, sharing the index arrays."""
+        return SparsePattern(self.starts, self.columns, self.n_columns)
+
+    def take(self, row_ids: npt.ArrayLike) -> SparseRows:
+        """Return the given rows, in the given order."""
+        taken = self.to_scipy()[np.asarray(row_ids)]
+        return SparseRows(*_index_arrays(taken), taken.data, self.n_columns)
+
+
+def _canonical_parts(
+    matrix: Any, dtype: np.dtype[Any], name: str
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[Any]]:
+    """Row starts, columns and values of a matrix: sorted, no duplicates, no stored zeros."""
+    n_rows, n_columns = matrix.shape
+    _require_countable(n_columns, f"columns of {name}")
+    if matrix.format != "csr":
+        if matrix.format == "csc":
+            _check_structure(matrix.indptr, matrix.indices, n_columns, n_rows, name)
+        # Converted before duplicates are added up: small integer types would overflow.
+        with np.errstate(over="ignore", invalid="ignore"):
+            matrix = matrix.astype(dtype, copy=False).tocsr()
+
+    starts = matrix.indptr.astype(np.int64, copy=False)
+    columns, values = matrix.indices, matrix.data
+    _check_structure(starts, columns, n_rows, n_columns, name)
+    columns = columns[: starts[-1]].astype(np.int32, copy=False)
+    values = values[: starts[-1]]
+    if values.dtype != dtype:
+        with np.errstate(over="ignore", invalid="ignore"):
+            values = values.astype(dtype)
+
+    if not _ascending_within_rows(starts, columns):
+        merged = sp.csr_array((values, columns, starts), shape=(n_rows, n_columns), copy=True)
+        merged.sum_duplicates()
+        starts, columns = _index_arrays(merged)
+        values = merged.data
+    if np.count_nonzero(values) < len(values):
+        kept = values != 0
+        n_kept_before = np.zeros(len(values) + 1, dtype=np.int64)
+        np.cumsum(kept, out=n_kept_before[1:])
+        starts, columns, values = n_kept_before[starts], columns[kept], values[kept]
+    return starts, columns, values
+
+
+def _check_structure(
+    starts: npt.NDArray[Any], columns: npt.NDArray[Any], n_rows: int, n_columns: int, name: str
+) -> None:
+    """Refuse a compressed matrix that would send native code out of its arrays."""
+    n_stored = starts[-1] if len(starts) == n_rows + 1 else -1
+    sound = (
+        0 <= n_stored <= len(columns)
+        and starts[0] == 0
+        and (n_rows < 2 or bool((starts[1:] >= starts[:-1]).all()))
+    )
+    if sound and n_stored > 0:
+        used = columns[:n_stored]
+        sound = bool(np.minimum.reduce(used) >= 0 and np.maximum.reduce(used) < n_columns)
+    if not sound:
+        raise ValueError(
+            f"{name} is a damaged sparse matrix: its index arrays do not fit its shape "
+            f"({n_rows}, {n_columns}); build it again, for example from coordinates."
+        )
+
+
+def _ascending_within_rows(starts: npt.NDArray[np.int64], columns: npt.NDArray[np.int32]) -> bool:
+    ascending = columns[1:] > columns[:-1]
+    if np.count_nonzero(ascending) == len(ascending):  # one row: no time to lose
+        return True
+    first_of_row = starts[1:-1]
+    first_of_row = first_of_row[(first_of_row > 0) & (first_of_row < len(columns))]
+    ascending[first_of_row - 1] = True
+    return bool(ascending.all())
+
+
+def _row_slice(
+    starts: npt.NDArray[np.int64], first: int, last: int
+) -> tuple[npt.NDArray[np.int64], slice]:
+    if not 0 <= first <= last < len(starts):
+        raise IndexError(f"rows {first} to {last} are not within {len(starts) - 1} rows")
+    return starts[first : last + 1] - starts[first], slice(starts[first], starts[last])
+
+
+def _scipy_view(rows: SparsePattern | SparseRows, values: npt.NDArray[Any]) -> sp.csr_array:
+    # SciPy wants both index arrays alike: it copies the short one and shares the long one.
+    view = sp.csr_array((values, rows.columns, rows.starts), shape=rows.shape)
+    view.has_canonical_format = True
+    return view
+
+
+def _index_arrays(matrix: Any) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]:
+    return (
+        matrix.indptr.astype(np.int64, copy=False),
+        matrix.indices.astype(np.int32, copy=False),
+    )
+
+
+def _require_countable(count: int, what: str) -> None:
+    if count > MAX_COLUMNS:
+        raise ValueError(f"{count} {what} are too many; at most {MAX_COLUMNS} are supported.")

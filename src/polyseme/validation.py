@@ -1,0 +1,352 @@
+"""The one place where features and labels are checked and brought into the inner form."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from itertools import chain
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from polyseme.sparse_rows import SparsePattern, SparseRows
+
+__all__ = ["LabelName", "check_features", "check_labels"]
+
+LabelName: TypeAlias = str | int
+
+
+def check_features(
+    X: Any, *, n_features: int | None = None, name: str = "X", model_name: str = "polyseme"
+) -> SparseRows:
+    """Check a feature matrix and bring it into the form that the native core reads.
+
+    Parameters
+    ----------
+    X : sparse matrix, array-like, or tuple of these, shape (n_documents, n_features)
+        SciPy sparse of any format, or dense numbers. A tuple stands for parts side by side,
+        such as ``(sparse, dense)``: their columns are concatenated.
+    n_features : int, optional
+        The number of features that is expected.
+    name : str
+        What messages call the matrix.
+    model_name : str
+        What messages call the model that expects ``n_features``; one word.
+
+    Returns
+    -------
+    SparseRows, shape (n_documents, n_features)
+        Finite, sorted, without duplicates and stored zeros. Shares the arrays of a ``csr``
+        matrix that already is so, and never writes into the caller's.
+    """
+    if isinstance(X, SparseRows):
+        rows = X
+    elif isinstance(X, tuple):
+        rows = _side_by_side(X, name)
+    elif sp.issparse(X):
+        _require_two_dimensions(X.ndim, name)
+        _require_numbers(X.dtype, name)
+        rows = SparseRows.from_scipy(X, name)
+        _require_finite(rows, X, name)
+    else:
+        array = _dense_numbers(X, name)
+        rows = SparseRows.from_dense(array)
+        _require_finite(rows, array, name)
+
+    if rows.n_columns == 0:
+        raise ValueError(
+            f"{name} has 0 feature(s) (shape={rows.shape}) while a minimum of 1 is required."
+        )
+    if n_features is not None and rows.n_columns != n_features:
+        raise ValueError(
+            f"{name} has {rows.n_columns} features, but {model_name} is expecting {n_features} "
+            "features as input, as many as it was trained with."
+        )
+    return rows
+
+
+def check_labels(
+    Y: Any, n_rows: int, *, label_names: Sequence[LabelName] | None = None
+) -> tuple[SparsePattern, list[LabelName] | None]:
+    """Check the labels of documents and bring them into the form that the native core reads.
+
+    Parameters
+    ----------
+    Y : sparse matrix, array-like, or lists of label names
+        One of
+
+        - a sparse or dense 0/1 matrix, shape (n_documents, n_labels);
+        - for each document, a list (or set, tuple) of its labels, by name (str) or id (int);
+        - one label a document: a 1-D sequence of names or ids, as scikit-learn's classifiers
+          take it.
+
+        Lists of equal length that hold nothing but the numbers 0 and 1 are read as a dense 0/1
+        matrix, as scikit-learn does; give sets instead if they are meant as label ids.
+    n_rows : int
+        The number of documents, from X.
+    label_names : sequence of str or int, optional
+        The known labels in column order. Labels given by name are looked up here, and must be
+        known; a matrix must have as many columns.
+
+    Returns
+    -------
+    labels : SparsePattern, shape (n_documents, n_labels)
+    names : list of str or int, or None
+        The name of each column: ``label_names`` if given, else the names found in Y, sorted;
+        None where Y is a matrix without names.
+    """
+    if Y is None:
+        raise ValueError("fit requires y to be passed, but the target y is None.")
+    known = None if label_names is None else list(label_names)
+    labels, names = _as_pattern(Y, known)
+
+    if labels.n_rows != n_rows:
+        raise ValueError(
+            f"X has {n_rows} rows and Y has {labels.n_rows}; each row is one document."
+        )
+    if labels.n_rows == 0:
+        raise ValueError("X and Y have no rows; at least one document is needed.")
+    if labels.n_columns == 0:
+        raise ValueError("Y has no labels; at least one is needed.")
+    if names is not None and len(names) != labels.n_columns:
+        raise ValueError(
+            f"Y has {labels.n_columns} labels, but there are {len(names)} label names."
+        )
+    return labels, names
+
+
+# Features
+
+
+def _side_by_side(parts: tuple[Any, ...], name: str) -> SparseRows:
+    if not parts:
+        raise ValueError(f"{name} is an empty tuple; give at least one matrix.")
+    checked = [check_features(part, name=f"{name}[{i}]") for i, part in enumerate(parts)]
+    counts = [part.n_rows for part in checked]
+    if len(set(counts)) > 1:
+        raise ValueError(
+            f"The parts of {name} have {', '.join(map(str, counts))} rows; parts side by side "
+            "need the same documents."
+        )
+    stacked = sp.hstack([part.to_scipy() for part in checked], format="csr")
+    return SparseRows.from_scipy(stacked, name)
+
+
+def _dense_numbers(X: Any, name: str) -> npt.NDArray[Any]:
+    try:
+        array = np.asarray(X)
+    except ValueError:
+        raise ValueError(f"{name} has rows of different lengths; give a matrix.") from None
+    if array.dtype == object and array.ndim == 2:
+        try:
+            array = array.astype(np.float64)
+        except ValueError as error:
+            raise ValueError(f"{name} must hold numbers only: {error}.") from None
+    _require_numbers(array.dtype, name)
+    _require_two_dimensions(array.ndim, name)
+    return array
+
+
+def _require_numbers(dtype: np.dtype[Any], name: str) -> None:
+    if dtype.kind == "c":
+        raise ValueError(f"Complex data not supported: {name} has dtype {dtype}.")
+    if dtype.kind not in "biuf":
+        raise ValueError(
+            f"{name} must hold numbers, but has dtype {dtype}; turn texts into features first."
+        )
+
+
+def _require_two_dimensions(n_dimensions: int, name: str) -> None:
+    if n_dimensions == 1:
+        raise ValueError(
+            f"{name} has one dimension. Reshape your data: a single document is "
+            f"{name}.reshape(1, -1)."
+        )
+    if n_dimensions != 2:
+        raise ValueError(
+            f"{name} has {n_dimensions} dimensions; it must have two, documents x features."
+        )
+
+
+def _require_finite(rows: SparseRows, original: Any, name: str) -> None:
+    finite = np.isfinite(rows.values)
+    if np.count_nonzero(finite) == len(finite):  # half the time of finite.all() on one row
+        return
+    entry = int(np.argmin(finite))
+    row = int(np.searchsorted(rows.starts, entry, side="right")) - 1
+    # The caller's own numbers tell an infinity from a number that float32 cannot hold.
+    theirs = original.tocsr().data if sp.issparse(original) else original
+    if np.isfinite(theirs).all():
+        raise ValueError(
+            f"{name} has a number in row {row} that is too large for float32; rescale the "
+            "features."
+        )
+    found = "NaN" if np.isnan(rows.values[entry]) else "infinity"
+    raise ValueError(
+        f"{name} contains {found} in row {row} (counted from 0); replace it with a number or drop "
+        "the row."
+    )
+
+
+# Labels
+
+
+def _as_pattern(
+    Y: Any, known: list[LabelName] | None
+) -> tuple[SparsePattern, list[LabelName] | None]:
+    if isinstance(Y, SparsePattern):
+        return Y, known
+    if sp.issparse(Y):
+        if Y.ndim != 2:
+            raise ValueError("Y must have two dimensions, documents x labels.")
+        _require_zeros_and_ones(Y)
+        return SparsePattern.from_scipy(Y, "Y"), known
+
+    is_array = hasattr(Y, "dtype") or hasattr(Y, "dtypes")  # NumPy, or a frame of pandas
+    if not is_array:
+        Y = _label_lists(Y)
+    array = _plain_array(Y)
+    if array is None or (array.ndim == 2 and _holds_names(array, is_array)):
+        rows = Y if array is None or not is_array else array.tolist()
+        return _from_names([_labels_of_row(row, i) for i, row in enumerate(rows)], known)
+    if array.ndim == 1:
+        return _from_names([[label] for label in _single_labels(array)], known)
+    if array.ndim != 2:
+        raise ValueError(f"Y has {array.ndim} dimensions; it must have two, documents x labels.")
+    if array.dtype == np.float16:  # unknown to SciPy
+        array = array.astype(np.float32)
+    matrix = sp.coo_array(array)
+    _require_zeros_and_ones(matrix)
+    return SparsePattern.from_scipy(matrix, "Y"), known
+
+
+def _label_lists(Y: Any) -> list[Any]:
+    try:
+        return list(Y)
+    except TypeError:
+        raise ValueError(
+            f"Y must be a matrix or lists of labels, but is a {type(Y).__name__}."
+        ) from None
+
+
+def _plain_array(Y: Any) -> npt.NDArray[Any] | None:
+    """Y as an array of plain values, or None where it is a collection of collections."""
+    if isinstance(Y, list) and any(isinstance(row, set | frozenset) for row in Y):
+        return None
+    try:
+        array = np.asarray(Y)
+    except ValueError:  # rows of different lengths
+        return None
+    if array.dtype == object and array.ndim == 1 and any(_is_collection(row) for row in array):
+        return None
+    return array
+
+
+def _holds_names(array: npt.NDArray[Any], is_array: bool) -> bool:
+    """Whether a 2-D array holds label names or ids rather than a 0/1 matrix."""
+    if array.dtype.kind in "USO":
+        return True
+    return not is_array and not ((array == 0) | (array == 1)).all()
+
+
+def _is_collection(row: Any) -> bool:
+    return isinstance(row, Iterable) and not isinstance(row, str | bytes)
+
+
+def _labels_of_row(row: Any, i: int) -> list[Any]:
+    if not _is_collection(row):
+        raise ValueError(
+            f"Row {i} of Y must be a list of labels, but is {row!r}; write [{row!r}] for one "
+            "label."
+        )
+    return list(row)
+
+
+def _single_labels(array: npt.NDArray[Any]) -> list[Any]:
+    """One label a document, as scikit-learn's classifiers take it."""
+    if array.dtype.kind == "b":
+        array = array.astype(np.int64)
+    if array.dtype.kind == "f":
+        whole = np.isfinite(array) & (array == np.floor(array))
+        if not whole.all():
+            row = int(np.argmin(whole))
+            raise ValueError(
+                f"Unknown label type: Y has {array[row]} in row {row}; labels are names or "
+                "whole numbers."
+            )
+        array = array.astype(np.int64)
+    labels: list[Any] = array.tolist()
+    return labels
+
+
+def _from_names(
+    rows: list[list[Any]], known: list[LabelName] | None
+) -> tuple[SparsePattern, list[LabelName]]:
+    kinds = set(map(type, chain.from_iterable(rows)))
+    is_text = all(issubclass(kind, str) for kind in kinds)
+    if not is_text and not all(_is_id_type(kind) for kind in kinds):
+        _refuse_mixed_names(rows)
+    plain: Callable[[Any], LabelName] = str if is_text else int
+
+    names = known
+    if names is None:
+        found: set[Any] = set(map(plain, chain.from_iterable(rows)))
+        names = sorted(found)
+    column_of = {name: column for column, name in enumerate(names)}
+    starts = np.zeros(len(rows) + 1, dtype=np.int64)
+    np.cumsum([len(row) for row in rows], out=starts[1:])
+    try:
+        columns = np.fromiter(
+            (column_of[plain(label)] for label in chain.from_iterable(rows)),
+            dtype=np.int32,
+            count=int(starts[-1]),
+        )
+    except KeyError as error:
+        label = error.args[0]
+        row_number = next(i for i, row in enumerate(rows) if label in row)
+        raise ValueError(
+            f"Row {row_number} of Y has the label {label!r}, which is not among the "
+            f"{len(names)} known labels."
+        ) from None
+    ones = np.ones(len(columns), dtype=bool)
+    matrix = sp.csr_array((ones, columns, starts), shape=(len(rows), len(names)))
+    return SparsePattern.from_scipy(matrix, "Y"), names
+
+
+def _is_id_type(kind: type) -> bool:
+    return issubclass(kind, int | np.integer) and kind is not bool
+
+
+def _refuse_mixed_names(rows: list[list[Any]]) -> None:
+    first: Any = None
+    for i, row in enumerate(rows):
+        for label in row:
+            if not (isinstance(label, str) or _is_id_type(type(label))):
+                raise ValueError(
+                    f"Row {i} of Y has the label {label!r}; labels are names (str) or ids (int)."
+                )
+            if first is not None and isinstance(first, str) != isinstance(label, str):
+                raise ValueError(
+                    f"Y mixes names and ids: {first!r} and, in row {i}, {label!r}; use one kind."
+                )
+            first = label
+
+
+def _require_zeros_and_ones(Y: Any) -> None:
+    if Y.dtype.kind == "b":
+        return
+    if Y.dtype.kind not in "iuf":
+        raise ValueError(f"Y must hold 0 and 1, but has dtype {Y.dtype}.")
+    values = Y.data if Y.format in ("csr", "csc", "coo") else Y.tocoo().data
+    allowed = (values == 0) | (values == 1)
+    if allowed.all():
+        return
+    entries = Y.tocoo()
+    wrong = int(np.argmin((entries.data == 0) | (entries.data == 1)))
+    value = entries.data[wrong].item()
+    shown = f"{value:g}" if math.isfinite(value) else str(value)
+    raise ValueError(
+        f"Y has {shown} in row {int(entries.row[wrong])}; a label matrix holds 0 and 1 only."
+    )

@@ -1,0 +1,217 @@
+"""The command line from files to predictions."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import polyseme
+from tests.end_to_end.command_line import (
+    N_FEATURES,
+    N_LABELS,
+    SMALL,
+    documents,
+    refuse,
+    run,
+    succeed,
+    write_data,
+)
+
+VERBS = ("demo", "train", "predict", "evaluate", "senses", "info")
+
+
+# Help
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_has_help_with_an_example_and_the_common_options(verb):
+    text = succeed(verb, "--help")
+    assert f"Example: polyseme {verb}" in text
+    for option in ("--json", "--threads", "--seed"):
+        assert option in text
+
+
+def test_help_fits_into_80_columns():
+    for verb in VERBS:
+        assert max(map(len, succeed(verb, "--help").splitlines())) <= 80
+
+
+def test_the_version_is_that_of_the_package():
+    assert polyseme.__version__ in succeed("--version")
+
+
+# Train
+
+
+def test_train_saves_a_model_and_tells_what_each_phase_took(data, tmp_path):
+    text = succeed("train", data, "-o", tmp_path / "model", *SMALL)
+    for phase in ("Reading the data", "Training the matcher", "Saving the model", "Total"):
+        assert phase in text
+    loaded = polyseme.load(tmp_path / "model")
+    assert loaded.n_labels_ == N_LABELS
+    assert loaded.label_names_[3] == "label 3"
+
+
+def test_train_as_json_reports_sizes_parameters_and_seconds(data, tmp_path):
+    report = json.loads(succeed("train", data, "-o", tmp_path / "model", "--json", *SMALL))
+    assert report["n_labels"] == N_LABELS
+    assert report["n_slots"] >= N_LABELS
+    assert report["parameters"]["branching"] == 3
+    assert next(iter(report["seconds"])) == "Reading the data"
+
+
+def test_options_win_over_the_file_of_parameters(data, tmp_path):
+    config = tmp_path / "small.toml"
+    config.write_text(
+        "branching = 3\nmax_leaf_size = 3\nbeam_size = 3\nfinetune_matcher = false\n"
+    )
+    out = succeed(
+        "train", data, "-o", tmp_path / "m", "--config", config, "--beam-size=2", "--json"
+    )
+    parameters = json.loads(out)["parameters"]
+    assert parameters["beam_size"] == 2
+    assert parameters["branching"] == 3
+    assert parameters["finetune_matcher"] is False
+
+
+def test_an_unknown_parameter_in_the_file_is_refused_with_a_suggestion(data, tmp_path):
+    config = tmp_path / "small.toml"
+    config.write_text("beam = 3\nbeam_sise = 3\n")
+    sentence = refuse("train", data, "-o", tmp_path / "m", "--config", config)
+    assert "small.toml: unknown parameter 'beam'" in sentence
+
+
+def test_the_same_seed_gives_the_same_predictions_for_any_number_of_threads(data, tmp_path):
+    answers = set()
+    for threads in (1, 2):
+        path = tmp_path / f"model{threads}"
+        succeed("train", data, "-o", path, *SMALL[:3], f"--threads={threads}", "--seed=5")
+        answers.add(succeed("predict", path, data))
+    assert len(answers) == 1
+
+
+# Predict
+
+
+def test_predict_prints_a_line_of_json_a_document(model, data):
+    lines = succeed("predict", model, data, "-k", 3).splitlines()
+    assert len(lines) == 30
+    first = json.loads(lines[0])
+    assert first["row"] == 0
+    assert len(first["labels"]) == 3
+    best = first["labels"][0]
+    assert best["name"] == f"label {best['label']}"
+    assert best["score"] == max(one["score"] for one in first["labels"])
+
+
+def test_predict_takes_a_matrix_file_a_folder_and_a_text_file(model, data, tmp_path):
+    X = sp.load_npz(data / "X.tst.npz")
+    np.save(tmp_path / "dense.npy", X.toarray())
+    text = tmp_path / "test.txt"
+    lines = [
+        " ".join(["0", *(f"{j}:{float(v)!r}" for j, v in zip(row.indices, row.data, strict=True))])
+        for row in (sp.csr_array(X[[i]]) for i in range(X.shape[0]))
+    ]
+    text.write_text(f"{X.shape[0]} {N_FEATURES} {N_LABELS}\n" + "\n".join(lines) + "\n")
+    expected = succeed("predict", model, data / "X.tst.npz")
+    assert succeed("predict", model, data) == expected
+    assert succeed("predict", model, tmp_path / "dense.npy") == expected
+    assert succeed("predict", model, text) == expected
+
+
+def test_predict_writes_a_sparse_matrix_with_the_same_scores(model, data, tmp_path):
+    out = tmp_path / "scores.npz"
+    assert succeed("predict", model, data, "-k", 4, "-o", out) == ""
+    scores = sp.load_npz(out)
+    assert scores.shape == (30, N_LABELS)
+    assert (np.diff(scores.indptr) <= 4).all()
+    first = json.loads(succeed("predict", model, data, "-k", 4).splitlines()[0])
+    for one in first["labels"]:
+        assert scores[0, one["label"]] == pytest.approx(one["score"], abs=1e-6)
+    assert [file.name for file in tmp_path.iterdir()] == ["scores.npz"]
+
+
+def test_predict_writes_json_lines_to_a_file(model, data, tmp_path):
+    out = tmp_path / "labels.jsonl"
+    report = json.loads(succeed("predict", model, data, "-o", out, "--json"))
+    assert report == {"output": str(out), "n_documents": 30, "k": 10}
+    assert out.read_text() == succeed("predict", model, data)
+
+
+def test_asking_for_more_labels_than_there_are_gives_those_there_are(model, data):
+    for line in succeed("predict", model, data, "-k", 1000).splitlines():
+        assert 1 <= len(json.loads(line)["labels"]) <= N_LABELS
+
+
+# Evaluate
+
+
+def test_evaluate_as_json_has_every_figure_and_the_propensity_constants(model, data):
+    figures = json.loads(succeed("evaluate", model, data, "--json"))
+    for key in ("P@1", "P@3", "P@5", "PSP@5", "nDCG@5", "R@10"):
+        assert -1e-9 <= figures[key] <= 100 + 1e-9
+    assert figures["P@1"] > 80
+    assert (figures["A"], figures["B"]) == (0.55, 1.5)
+    assert figures["n_documents"] == 30
+
+
+def test_evaluate_prints_a_table_with_the_constants(model, data):
+    text = succeed("evaluate", model, data, "-a", 0.6, "-b", 2.6)
+    assert "nDCG" in text
+    assert "A = 0.6, B = 2.6" in text
+
+
+def test_evaluate_says_when_there_is_no_test_part(model, tmp_path):
+    folder = write_data(tmp_path / "only", documents(24, seed=3))
+    result = run("evaluate", model, folder, "--json")
+    assert "no test part" in result.stderr
+    assert json.loads(result.stdout)["n_documents"] == 24
+
+
+def test_evaluate_refuses_data_with_other_labels(model, tmp_path):
+    X, Y = documents(24, seed=3)
+    folder = write_data(tmp_path / "other", (X, Y[:, :5]))
+    assert "has 5 labels and the model 12" in refuse("evaluate", model, folder)
+
+
+def test_evaluate_refuses_data_with_labels_of_other_names(model, tmp_path):
+    folder = write_data(tmp_path / "other", documents(24, seed=3))
+    (folder / "labels.txt").write_text("".join(f"tag {i}\n" for i in range(N_LABELS)))
+    assert "other names" in refuse("evaluate", model, folder)
+
+
+# Senses and info
+
+
+def test_senses_of_a_label_are_found_by_name_and_by_number(model):
+    by_name = json.loads(succeed("senses", model, "label 3", "--json"))
+    assert by_name == json.loads(succeed("senses", model, 3, "--json"))
+    assert by_name["label"] == 3
+    assert by_name["senses"]
+
+
+def test_senses_are_shown_with_their_words(model):
+    assert "word6" in succeed("senses", model, "label 3")
+
+
+def test_senses_without_a_label_list_those_that_were_split_most(model):
+    assert "label" in succeed("senses", model)
+    assert json.loads(succeed("senses", model, "--json"))
+
+
+def test_senses_of_an_unknown_label_suggests_close_ones(model):
+    sentence = refuse("senses", model, "lable 3")
+    assert "no label named 'lable 3'; did you mean" in sentence
+    assert "no label '99'" in refuse("senses", model, 99)
+
+
+def test_info_describes_the_model(model):
+    about = json.loads(succeed("info", model, "--json"))
+    assert about["n_labels"] == N_LABELS
+    assert about["n_features"] == N_FEATURES
+    assert sum(about["labels_by_copies"].values()) == N_LABELS
+    assert about["parameters"]["branching"] == 3
+    assert "with names" in succeed("info", model)

@@ -1,0 +1,77 @@
+"""Mistakes end in a sentence and exit code 2, bugs in a traceback, Ctrl-C in 130."""
+
+from __future__ import annotations
+
+import errno
+import warnings
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from polyseme.cli.errors import GroupWithPlainErrors
+
+
+def run(body):
+    @click.group(cls=GroupWithPlainErrors)
+    def group() -> None: ...
+
+    @group.command()
+    def verb() -> None:
+        body()
+
+    return CliRunner().invoke(group, ["verb"])
+
+
+def raising(error: BaseException):
+    def body() -> None:
+        raise error
+
+    return body
+
+
+@pytest.mark.parametrize(
+    ("error", "sentence"),
+    [
+        (ValueError("X has NaN in row 3."), "X has NaN in row 3."),
+        (FileNotFoundError("there is no model at m"), "there is no model at m"),
+        (FileNotFoundError(errno.ENOENT, "No such file", "x.npz"), "x.npz: No such file."),
+        (PermissionError(errno.EACCES, "Permission denied", "m"), "m: Permission denied."),
+        (OSError(errno.ENOSPC, "No space left on device"), "No space left on device."),
+        (MemoryError("Unable to allocate 3 TiB"), "not enough memory. Unable to allocate 3 TiB"),
+    ],
+)
+def test_a_mistake_ends_in_one_sentence_and_code_2(error, sentence):
+    result = run(raising(error))
+    assert result.exit_code == 2
+    assert result.stderr == f"polyseme: {sentence}\n"
+    assert result.stdout == ""
+
+
+def test_ctrl_c_ends_with_130_and_a_short_note():
+    result = run(raising(KeyboardInterrupt()))
+    assert result.exit_code == 130
+    assert result.stderr == "polyseme: interrupted.\n"
+
+
+def test_a_bug_is_not_hidden():
+    result = run(raising(ZeroDivisionError("oops")))
+    assert isinstance(result.exception, ZeroDivisionError)
+
+
+def test_a_reader_that_went_away_is_no_error_of_ours():
+    result = run(raising(BrokenPipeError(errno.EPIPE, "Broken pipe")))
+    assert result.exit_code == 1
+    assert result.stderr == ""
+
+
+def test_a_warning_becomes_a_note_on_stderr():
+    def body() -> None:
+        warnings.simplefilter("always")
+        warnings.warn("label 3 has no document", stacklevel=1)
+        click.echo("done")
+
+    result = run(body)
+    assert result.exit_code == 0
+    assert result.stderr == "polyseme: label 3 has no document\n"
+    assert result.stdout == "done\n"

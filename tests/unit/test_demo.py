@@ -1,0 +1,87 @@
+"""The demo: texts whose truth is known, and figures that are held against it."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from polyseme.demo.corpus import AMBIGUOUS_LABELS, make_corpus, topics
+from polyseme.demo.experiment import DemoResult, run_demo
+
+
+@pytest.fixture(scope="module")
+def result() -> DemoResult:
+    return run_demo(seed=0, n_threads=2)
+
+
+def test_the_same_seed_gives_the_same_texts():
+    assert make_corpus(50, seed=3) == make_corpus(50, seed=3)
+    assert make_corpus(50, seed=3).texts != make_corpus(50, seed=4).texts
+
+
+def test_at_least_twelve_labels_have_two_senses_in_different_topics():
+    assert len(set(AMBIGUOUS_LABELS)) >= 12
+    for label in AMBIGUOUS_LABELS:
+        homes = [name for name, topic in topics().items() if label in topic.ambiguous]
+        assert len(homes) == 2
+
+
+def test_an_ordinary_label_belongs_to_one_topic():
+    ordinary = Counter(label for topic in topics().values() for label in topic.labels)
+    assert len(ordinary) >= 200
+    assert ordinary.most_common(1)[0][1] == 1
+    assert not ordinary.keys() & set(AMBIGUOUS_LABELS)
+
+
+def test_the_words_of_the_two_senses_of_a_label_differ():
+    for label in AMBIGUOUS_LABELS:
+        first, second = (
+            set(topic.ambiguous[label]) for topic in topics().values() if label in topic.ambiguous
+        )
+        assert not first & second
+
+
+def test_the_true_sense_is_known_for_every_ambiguous_label_of_a_text():
+    corpus = make_corpus(300, seed=0)
+    for labels, senses in zip(corpus.labels, corpus.senses, strict=True):
+        assert set(senses) == set(labels) & set(AMBIGUOUS_LABELS)
+        for label, sense in senses.items():
+            assert label in topics()[sense].ambiguous
+
+
+def test_training_and_test_texts_do_not_overlap():
+    assert not set(make_corpus(1000, seed=0).texts) & set(make_corpus(300, seed=1).texts)
+
+
+def test_two_clusters_a_label_find_more_than_one(result):
+    plain, disentangled = result.accuracy["plain"], result.accuracy["disentangled"]
+    assert disentangled["P@3"] > plain["P@3"]
+    assert disentangled["P@5"] > plain["P@5"]
+    assert disentangled["ambiguous@5"] > plain["ambiguous@5"]
+
+
+def test_slots_agree_with_the_true_senses_better_than_chance(result):
+    assert result.agreement > result.chance + 10
+
+
+def test_the_agreement_is_the_mean_over_all_ambiguous_labels(result):
+    assert set(result.agreement_by_label) == set(AMBIGUOUS_LABELS)
+    lowest, highest = (
+        min(result.agreement_by_label.values()),
+        max(result.agreement_by_label.values()),
+    )
+    assert lowest <= result.agreement <= highest
+
+
+def test_three_ambiguous_labels_are_shown_with_two_senses_each(result):
+    assert len(result.shown) == 3
+    for label, senses in result.shown.items():
+        assert label in AMBIGUOUS_LABELS
+        assert len(senses) == 2
+
+
+def test_the_result_does_not_depend_on_the_number_of_threads(result):
+    other = run_demo(seed=0, n_threads=1)
+    assert other.accuracy == result.accuracy
+    assert other.agreement_by_label == result.agreement_by_label

@@ -1,0 +1,200 @@
+"""What disentanglement does to a model, on a corpus with planted senses."""
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+from polyseme import XRLinear, senses
+from polyseme.assignment import METHODS
+from polyseme.estimator import PartitionedClassifier
+from polyseme.validation import check_features
+from tests.small_data import two_senses
+
+DATA = two_senses()
+N_TOPICS, N_AMBIGUOUS, N_PLAIN = 16, 32, 96
+HONEST_METHODS = [name for name in METHODS if name != "random"]
+
+
+@cache
+def fitted(**parameters):
+    """A narrow beam: one cluster a document, so that a label's other cluster is out of reach."""
+    return XRLinear(beam_size=1, max_leaf_size=8, **parameters).fit(DATA.X, DATA.Y)
+
+
+def plain(**parameters):
+    return fitted(copies=1, rounds=0, **parameters)
+
+
+def accuracy(model):
+    return model.score(DATA.X_test, DATA.Y_test)
+
+
+def reach(model):
+    """The share of positive pairs that the beam can reach, before and after re-assignment."""
+    last = model.assignments_[-1]
+    return tuple(last[f"objective_{when}"] / last["n_positives"] for when in ("before", "after"))
+
+
+def pairs_reached(model, clusters):
+    """Count the positive pairs whose label is in a cluster that the document is matched to."""
+    matched = model.matcher_.match(check_features(DATA.X), model.beam_size).to_scipy()
+    reached = (matched != 0).astype(int) @ clusters.to_matrix().T.astype(int)
+    return int((reached.multiply(DATA.Y) > 0).sum())
+
+
+def assert_same_weights(first, second):
+    for name, array in first.to_arrays().items():
+        np.testing.assert_array_equal(array, second.to_arrays()[name])
+
+
+def test_a_narrow_beam_misses_the_second_senses_of_a_partition():
+    assert accuracy(plain()) < 0.85
+
+
+@pytest.mark.parametrize("assignment", HONEST_METHODS)
+def test_two_copies_reach_more_and_tag_better(assignment):
+    model = fitted(assignment=assignment)
+    before, after = reach(model)
+    assert before < 0.85
+    assert after > 0.95
+    assert accuracy(model) > accuracy(plain()) + 0.1
+
+
+def test_random_copies_do_not_help():
+    before, after = reach(fitted(assignment="random"))
+    assert after < before + 0.1
+    assert accuracy(fitted(assignment="random")) < accuracy(fitted()) - 0.1
+
+
+def test_the_reported_objective_counts_the_pairs_that_the_beam_reaches():
+    model = fitted(finetune_matcher=False)
+    assert model.assignments_ == [
+        {
+            "objective_before": pairs_reached(model, plain().clusters_),
+            "objective_after": pairs_reached(model, model.clusters_),
+            "n_positives": DATA.Y.nnz,
+        }
+    ]
+
+
+def test_the_ambiguous_labels_are_the_ones_with_two_senses():
+    model = fitted(assignment="adaptive")
+    copies = model.clusters_.copies
+    assert (copies[:N_AMBIGUOUS] >= 2).mean() > 0.9
+    assert (copies[N_AMBIGUOUS:] == 1).mean() > 0.8
+    split = [label for label, _ in senses.most_split(model, N_AMBIGUOUS, min_documents=1)]
+    assert np.mean(np.array(split) < N_AMBIGUOUS) > 0.9
+
+
+def test_a_sense_lists_its_topic_its_documents_and_its_share():
+    model, label = fitted(sense_positives=True), 3
+    found = senses.senses_of(model, label, DATA.X, DATA.Y)
+    assert len(found) == 2
+    topics = [{feature // 6 for feature, _ in sense.strongest if feature < 96} for sense in found]
+    assert topics == [{1}, {3}] or topics == [{3}, {1}]
+    for sense, (topic,) in zip(found, topics, strict=True):
+        assert sense.documents
+        own_words = DATA.X[sense.documents][:, topic * 6 : topic * 6 + 6]
+        assert (own_words.sum(axis=1) > 0).all()
+        assert DATA.Y[sense.documents][:, [label]].sum() == len(sense.documents)
+        assert label not in sense.neighbours
+    assert sum(sense.share for sense in found) == pytest.approx(1, abs=0.1)
+
+
+def test_one_copy_and_no_rounds_is_a_plain_partition():
+    model = plain()
+    assert model.assignments_ == []
+    assert model.clusters_.n_slots == N_AMBIGUOUS + N_PLAIN
+    assert (model.clusters_.copies == 1).all()
+    assert model.clusters_.sizes.max() <= 8
+    np.testing.assert_array_equal(
+        model.slot_documents_, DATA.Y.sum(axis=0)[model.clusters_.labels]
+    )
+
+
+def test_without_rounds_the_number_of_copies_means_nothing():
+    model = fitted(copies=3, rounds=0)
+    np.testing.assert_array_equal(model.clusters_.labels, plain().clusters_.labels)
+    assert_same_weights(model.ranker_.weights, plain().ranker_.weights)
+
+
+def test_no_label_has_more_copies_than_asked_for():
+    for assignment in METHODS:
+        copies = fitted(assignment=assignment).clusters_.copies
+        assert copies.min() >= 1
+        if assignment == "adaptive":
+            assert copies.sum() <= 2 * len(copies)
+        else:
+            assert copies.max() <= 2
+
+
+def test_a_matcher_that_is_not_tuned_stays_as_it_was():
+    model = fitted(finetune_matcher=False)
+    assert model.clusters_.n_slots > plain().clusters_.n_slots
+    for ours, theirs in zip(model.matcher_.levels, plain().matcher_.levels, strict=True):
+        assert_same_weights(ours, theirs)
+
+
+def test_a_tuned_matcher_learns_the_new_clusters():
+    level, before = fitted().matcher_.levels[-1], plain().matcher_.levels[-1]
+    assert not np.array_equal(level.bias, before.bias)
+    assert pairs_reached(fitted(), fitted().clusters_) / DATA.Y.nnz > 0.95
+
+
+def test_a_second_round_starts_where_the_first_ended():
+    once, twice = fitted(), fitted(rounds=2)
+    assert len(twice.assignments_) == 2
+    assert twice.assignments_[0] == once.assignments_[0]
+    assert twice.assignments_[1]["objective_before"] == pairs_reached(once, once.clusters_)
+    assert accuracy(twice) > accuracy(plain()) + 0.1
+
+
+def test_sense_positives_leave_the_other_sense_out_of_a_slot():
+    label, first_topic, second_topic = 3, 1, 3
+
+    def topics_learned(model, slot):
+        cluster = int(model.clusters_.cluster_of_slot[slot])
+        features, weights = model.ranker_.weights.slot_weights(cluster, slot)
+        return set(features[(weights > 0) & (features < 96)] // 6)
+
+    only_own, everything = fitted(sense_positives=True), fitted(sense_positives=False)
+    np.testing.assert_array_equal(only_own.clusters_.labels, everything.clusters_.labels)
+    slots = only_own.clusters_.slots_of(label)
+    both = {first_topic, second_topic}
+    assert {frozenset(topics_learned(only_own, slot)) for slot in slots} == {
+        frozenset({first_topic}),
+        frozenset({second_topic}),
+    }
+    assert any(topics_learned(everything, slot) >= both for slot in slots)
+    assert accuracy(only_own) >= accuracy(everything) - 0.01
+
+
+@pytest.mark.parametrize("training_rows", ["matcher-aware", "both"])
+def test_other_training_rows_gain_as_well(training_rows):
+    model = fitted(training_rows=training_rows)
+    assert accuracy(model) > accuracy(plain(training_rows=training_rows)) + 0.1
+
+
+def test_copies_merge_by_mean_sum_or_max_of_the_slots_visited():
+    """With all clusters in the beam, every slot of a label is visited."""
+    model = XRLinear(beam_size=16, max_leaf_size=8).fit(DATA.X, DATA.Y)
+    document = DATA.X_test[:20]
+    scores = {
+        merge: model.set_params(merge=merge).decision_function(document).toarray()
+        for merge in ("mean", "sum", "max")
+    }
+    copies = model.clusters_.copies
+    np.testing.assert_allclose(scores["sum"], scores["mean"] * copies, rtol=1e-5, atol=1e-30)
+    assert (scores["max"] >= scores["mean"] * (1 - 1e-6)).all()
+    assert (scores["max"] <= scores["sum"] * (1 + 1e-6)).all()
+
+
+@pytest.mark.parametrize("merge", ["mean", "sum", "max"])
+def test_the_parts_one_by_one_score_like_the_whole(merge):
+    model = XRLinear(beam_size=4, max_leaf_size=8, merge=merge).fit(DATA.X, DATA.Y)
+    by_parts = PartitionedClassifier._label_scores(model, model._check(DATA.X_test)).to_scipy()
+    whole = model.decision_function(DATA.X_test)
+    np.testing.assert_array_equal(by_parts.indptr, whole.indptr)
+    np.testing.assert_array_equal(by_parts.indices, whole.indices)
+    np.testing.assert_allclose(by_parts.data, whole.data, rtol=1e-5)

@@ -1,0 +1,56 @@
+import numpy as np
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from polyseme.label_clusters import LabelClusters
+
+# Label 0 in clusters 0 and 2, label 1 in cluster 2, label 2 in cluster 0; cluster 1 is empty.
+MATRIX = np.array([[1, 0, 1], [0, 0, 1], [1, 0, 0]])
+
+
+def test_slots_are_the_entries_of_the_matrix_cluster_by_cluster():
+    clusters = LabelClusters.from_matrix(sp.csr_array(MATRIX))
+    assert clusters.starts.tolist() == [0, 2, 2, 4]
+    assert clusters.labels.tolist() == [0, 2, 0, 1]
+    assert (clusters.n_labels, clusters.n_clusters, clusters.n_slots) == (3, 3, 4)
+    assert clusters.sizes.tolist() == [2, 0, 2]
+    assert clusters.cluster_of_slot.tolist() == [0, 0, 2, 2]
+    assert clusters.copies.tolist() == [2, 1, 1]
+    assert clusters.slots_of(0).tolist() == [0, 2]
+    assert clusters.slots_of(2).tolist() == [1]
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    shape=st.tuples(st.integers(1, 9), st.integers(1, 9)),
+    kind=st.sampled_from(["csr", "csc", "coo"]),
+)
+def test_the_table_and_its_matrix_say_the_same(seed, shape, kind):
+    matrix = np.random.default_rng(seed).random(shape) < 0.4
+    clusters = LabelClusters.from_matrix(sp.coo_array(matrix).asformat(kind))
+    np.testing.assert_array_equal(clusters.to_matrix().toarray(), matrix)
+    np.testing.assert_array_equal(clusters.copies, matrix.sum(axis=1))
+    np.testing.assert_array_equal(clusters.sizes, matrix.sum(axis=0))
+    assert clusters.starts.dtype == np.int64
+    assert clusters.labels.dtype == np.int32
+
+
+def test_an_unsorted_matrix_with_duplicates_is_read_and_left_as_it_was():
+    indices = np.array([2, 0, 0, 1], dtype=np.int32)
+    before = indices.copy()
+    indices.flags.writeable = False
+    matrix = sp.csc_array((np.ones(4), indices, [0, 3, 4]), shape=(3, 2))
+    clusters = LabelClusters.from_matrix(matrix)
+    assert clusters.starts.tolist() == [0, 2, 3]
+    assert clusters.labels.tolist() == [0, 2, 1]
+    np.testing.assert_array_equal(matrix.indices, before)
+    assert matrix.nnz == 4
+
+
+def test_a_partition_gives_every_label_one_slot():
+    clusters = LabelClusters.from_partition([2, 0, 2, 0, 0], 4)
+    assert clusters.starts.tolist() == [0, 3, 3, 5, 5]
+    assert clusters.labels.tolist() == [1, 3, 4, 0, 2]
+    assert (clusters.copies == 1).all()

@@ -1,0 +1,160 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from polyseme.label_tree import LabelTree
+from tests.oracles import label_tree as oracle
+from tests.small_problems import pattern, sparse
+
+
+def unit_rows(rng, n_labels, n_features, density=0.5):
+    features = rng.standard_normal((n_labels, n_features)) * (
+        rng.random((n_labels, n_features)) < density
+    )
+    lengths = np.linalg.norm(features, axis=1, keepdims=True)
+    return np.divide(features, lengths, out=features, where=lengths > 0).astype(np.float32)
+
+
+def build(features, **how):
+    return LabelTree.build(sparse(features), **how)
+
+
+def leaves(clusters):
+    return [
+        clusters.labels[begin:end].tolist()
+        for begin, end in zip(clusters.starts, clusters.starts[1:], strict=False)
+    ]
+
+
+@pytest.mark.parametrize("n_labels", [1, 2, 7, 100, 101, 128, 1000, 5001])
+@pytest.mark.parametrize(("branching", "max_leaf_size"), [(2, 1), (32, 100), (5, 7), (16, 3)])
+def test_the_shape_keeps_fan_outs_and_leaf_sizes_within_their_bounds(
+    n_labels, branching, max_leaf_size
+):
+    tree = LabelTree.shape_for(n_labels, branching, max_leaf_size)
+    assert all(2 <= fan_out <= branching for fan_out in tree.fan_outs)
+    assert tree.n_clusters * max_leaf_size >= n_labels
+    assert tree.n_clusters == 1 or tree.n_clusters * max_leaf_size < 2 * n_labels
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    n_labels=st.integers(1, 70),
+    n_features=st.integers(1, 20),
+    branching=st.integers(2, 9),
+    max_leaf_size=st.integers(1, 9),
+    density=st.sampled_from([0.0, 0.2, 1.0]),
+    n_threads=st.sampled_from([1, 2, 5]),
+)
+def test_every_label_is_in_one_leaf_and_leaves_are_equally_large(
+    seed, n_labels, n_features, branching, max_leaf_size, density, n_threads
+):
+    features = unit_rows(np.random.default_rng(seed), n_labels, n_features, density)
+    tree, clusters = build(
+        features,
+        branching=branching,
+        max_leaf_size=max_leaf_size,
+        seed=seed,
+        n_threads=n_threads,
+    )
+    assert sorted(clusters.labels) == list(range(n_labels))
+    assert clusters.n_clusters == tree.n_clusters
+    assert clusters.sizes.max() <= max_leaf_size
+    assert clusters.sizes.max() - clusters.sizes.min() <= 1
+    for leaf in leaves(clusters):
+        assert leaf == sorted(leaf)
+
+
+@settings(max_examples=40, deadline=None, derandomize=True)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    n_labels=st.integers(2, 60),
+    max_leaf_size=st.integers(1, 9),
+    max_iter=st.integers(1, 10),
+)
+def test_the_tree_is_that_of_plain_two_means(seed, n_labels, max_leaf_size, max_iter):
+    # Dense random features: no two scores are so close that rounding could decide.
+    features = unit_rows(np.random.default_rng(seed), n_labels, 6, density=1.0)
+    how = {"max_iter": max_iter, "seed": seed}
+    tree, clusters = build(features, branching=4, max_leaf_size=max_leaf_size, **how)
+    expected = oracle.partition(features.astype(np.float64), tree.fan_outs, **how)
+    assert leaves(clusters) == [leaf.tolist() for leaf in expected]
+
+
+def test_labels_of_one_topic_end_up_in_one_leaf():
+    # Four topics of eight labels with words of their own and a few shared ones; in mixed order.
+    rng = np.random.default_rng(3)
+    topic = rng.permutation(np.repeat(np.arange(4), 8))
+    features = np.zeros((32, 24))
+    for label in range(32):
+        features[label, topic[label] * 5 + rng.permutation(5)[:4]] = 1
+        features[label, 20 + rng.integers(4)] = 0.3
+    features /= np.linalg.norm(features, axis=1, keepdims=True)
+    _, clusters = build(features, branching=4, max_leaf_size=8)
+    assert sorted(leaves(clusters)) == sorted(
+        np.flatnonzero(topic == t).tolist() for t in range(4)
+    )
+
+
+@pytest.mark.parametrize("n_threads", [2, 5])
+@pytest.mark.parametrize("density", [0.02, 0.5])
+def test_the_tree_does_not_depend_on_the_number_of_threads(n_threads, density):
+    features = unit_rows(np.random.default_rng(1), 3000, 40, density)
+    how = {"branching": 8, "max_leaf_size": 20, "seed": 5}
+    _, one = build(features, **how)
+    _, many = build(features, **how, n_threads=n_threads)
+    np.testing.assert_array_equal(one.starts, many.starts)
+    np.testing.assert_array_equal(one.labels, many.labels)
+
+
+def test_another_seed_gives_another_tree():
+    features = unit_rows(np.random.default_rng(1), 200, 10)
+    _, one = build(features, max_leaf_size=5, seed=1)
+    _, other = build(features, max_leaf_size=5, seed=2)
+    assert leaves(one) != leaves(other)
+
+
+def test_one_label_is_a_tree_of_one_leaf():
+    tree, clusters = build([[1.0]], branching=2, max_leaf_size=1)
+    assert tree.fan_outs == ()
+    assert tree.n_clusters == 1
+    assert leaves(clusters) == [[0]]
+
+
+@pytest.mark.parametrize("features", [np.zeros((50, 3)), np.full((50, 4), 0.5)])
+def test_labels_that_cannot_be_told_apart_are_still_shared_out_evenly(features):
+    tree, clusters = build(features, branching=4, max_leaf_size=4)
+    assert tree.n_clusters == 16
+    assert set(clusters.sizes) == {3, 4}
+
+
+def test_labels_without_documents_find_a_leaf_beside_the_others():
+    features = np.repeat(np.eye(2), 3, axis=0)
+    features[[2, 5]] = 0
+    _, clusters = build(features, branching=2, max_leaf_size=3)
+    first, second = leaves(clusters)
+    assert {0, 1} <= set(first) or {0, 1} <= set(second)
+    assert {3, 4} <= set(first) or {3, 4} <= set(second)
+    assert sorted(first + second) == list(range(6))
+
+
+def test_children_of_a_node_lie_side_by_side():
+    tree = LabelTree((2, 4, 3))
+    assert [tree.n_nodes(level) for level in range(4)] == [1, 2, 8, 24]
+    assert tree.child_starts(0).tolist() == [0, 2]
+    assert tree.child_starts(1).tolist() == [0, 4, 8]
+    assert tree.child_starts(2).tolist() == list(range(0, 25, 3))
+
+
+@settings(max_examples=40, deadline=None)
+@given(seed=st.integers(0, 2**32 - 1), density=st.sampled_from([0.0, 0.1, 0.5, 1.0]))
+def test_ancestors_are_the_nodes_above_any_of_a_documents_clusters(seed, density):
+    tree = LabelTree((2, 4, 3))
+    targets = np.random.default_rng(seed).random((9, 24)) < density
+    for level in range(4):
+        expected = targets.reshape(9, tree.n_nodes(level), -1).any(axis=2)
+        found = tree.ancestors(pattern(targets), level)
+        np.testing.assert_array_equal(found.to_scipy().toarray() > 0, expected)
+        assert found.n_stored == expected.sum()

@@ -1,0 +1,97 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from polyseme.names import Names
+
+text = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
+int64 = st.integers(-(2**63), 2**63 - 1)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.one_of(st.lists(text, max_size=12), st.lists(int64, min_size=1, max_size=12)), st.data())
+def test_names_behave_as_the_list_they_were_made_from(items, data):
+    names = Names.from_list(items)
+    step = data.draw(st.sampled_from([None, 1, 2, -1, -3]))
+    bound = st.none() | st.integers(-15, 15)
+    piece = slice(data.draw(bound), data.draw(bound), step)
+    assert len(names) == len(items)
+    assert list(names) == items
+    assert [names[i] for i in range(-len(items), len(items))] == items + items
+    assert list(names[piece]) == items[piece]
+    assert [names.index(item) for item in items] == [items.index(item) for item in items]
+    assert Names.from_arrays(names.to_arrays()) == names
+    assert Names.from_arrays(names[piece].to_arrays()) == Names.from_list(items[piece])
+
+
+def test_names_compare_by_content():
+    assert Names.from_list(["a", "bc"]) != Names.from_list(["ab", "c"])
+    assert Names.from_list(["1"]) != Names.from_list([1])
+    assert Names.from_list(["a"]) != ["a"]
+    assert Names.from_list(["x", "a", "b"])[1:] == Names.from_list(["a", "b"])
+
+
+def test_a_position_outside_is_an_index_error():
+    with pytest.raises(IndexError):
+        Names.from_list(["a"])[1]
+
+
+def test_membership_needs_the_same_type():
+    names = Names.from_list([3, 4])
+    assert 3 in names
+    assert np.int64(3) in names
+    assert "3" not in names
+    assert None not in names
+    assert names.index(np.int64(4)) == 1
+
+
+def test_an_unknown_name_is_answered_with_the_closest_ones():
+    names = Names.from_list(["tank", "belt", "Apple", "apple tree", "python"])
+    with pytest.raises(ValueError, match=r"no label named 'aple'; did you mean 'Apple'"):
+        names.index("aple")
+    with pytest.raises(ValueError, match=r"no feature named 'tree'; did you mean 'apple tree'\?"):
+        names.index("tree", noun="feature")
+    with pytest.raises(ValueError, match=r"no label named 'zzz'$"):
+        names.index("zzz")
+    with pytest.raises(ValueError, match=r"no label named 9$"):
+        Names.from_list([1, 2]).index(9)
+
+
+@pytest.mark.parametrize(
+    ("items", "sentence"),
+    [
+        (["a", 1], "name 1 is 1"),
+        ([1, "a"], "name 0 is 1"),
+        ([True], "name 0 is True"),
+        (["a", None], "name 1 is None"),
+        (["a", "\ud800"], "name 1 is not valid Unicode"),
+        ([2**63], "must fit into 64 bits"),
+    ],
+)
+def test_names_that_cannot_be_stored_are_refused(items, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        Names.from_list(items)
+
+
+@pytest.mark.parametrize(
+    "arrays",
+    [
+        {},
+        {"ids": np.zeros(2, np.int32)},
+        {"starts": np.array([0, 1])},
+        {"starts": np.array([], np.int64), "utf8": np.zeros(0, np.uint8)},
+        {"starts": np.array([1, 2]), "utf8": np.zeros(2, np.uint8)},
+        {"starts": np.array([0, 3]), "utf8": np.zeros(2, np.uint8)},
+        {"starts": np.array([0, 2, 1, 2]), "utf8": np.zeros(2, np.uint8)},
+    ],
+)
+def test_arrays_that_are_no_names_are_refused(arrays):
+    with pytest.raises(ValueError, match="names"):
+        Names.from_arrays(arrays)
+
+
+def test_bytes_that_are_no_text_are_refused_when_they_are_read():
+    names = Names.from_arrays({"starts": np.array([0, 1]), "utf8": np.array([255], np.uint8)})
+    with pytest.raises(ValueError, match="name 0 is not valid UTF-8"):
+        names[0]

@@ -1,0 +1,109 @@
+import inspect
+
+import numpy as np
+import pytest
+
+from polyseme import XRLinear
+from polyseme.parameters import check_parameters
+
+WHOLE = {
+    "copies": 1,
+    "beam_size": 1,
+    "rounds": 0,
+    "branching": 2,
+    "max_leaf_size": 1,
+    "max_iter": 1,
+    "seed": 0,
+    "max_cluster_size": 1,
+    "max_weights_per_label": 1,
+    "n_threads": 1,
+}
+OPTIONAL = ("max_cluster_size", "max_weights_per_label", "n_threads")
+NUMBERS = ("cost", "tolerance", "threshold", "bias")
+CHOICES = {
+    "assignment": ("closed_form", "coverage", "capped", "random", "adaptive"),
+    "loss": ("squared-hinge", "logistic"),
+    "training_rows": ("teacher-forcing", "matcher-aware", "both"),
+    "activation": ("l3-hinge", "sigmoid", "none"),
+    "merge": ("mean", "sum", "max"),
+}
+SWITCHES = ("finetune_matcher", "sense_positives")
+
+
+def refused(name, value):
+    model = XRLinear(**{name: value})
+    with pytest.raises(ValueError, match=f"^{name} must be ") as caught:
+        check_parameters(model)
+    return str(caught.value)
+
+
+def test_every_parameter_is_looked_at_here():
+    known = {*WHOLE, *NUMBERS, *CHOICES, *SWITCHES, "verbose"}
+    assert set(inspect.signature(XRLinear).parameters) == known
+
+
+def test_the_defaults_are_fine():
+    check_parameters(XRLinear())
+
+
+def test_the_defaults_are_those_of_the_paper_and_the_design():
+    model = XRLinear()
+    assert (model.copies, model.beam_size, model.rounds) == (2, 10, 1)
+    assert (model.branching, model.max_leaf_size) == (32, 100)
+    assert model.finetune_matcher is True
+    assert model.sense_positives is False
+
+
+@pytest.mark.parametrize(("name", "least"), WHOLE.items())
+def test_a_count_below_its_least_is_refused(name, least):
+    check_parameters(XRLinear(**{name: least}))
+    check_parameters(XRLinear(**{name: np.int64(least)}))
+    assert f"at least {least}, not {least - 1}" in refused(name, least - 1)
+
+
+@pytest.mark.parametrize("name", WHOLE)
+@pytest.mark.parametrize("value", [2.0, "2", True, [2], np.array([2, 3]), float("nan"), 2**40])
+def test_a_count_that_is_no_whole_number_is_refused(name, value):
+    assert "a whole number" in refused(name, value)
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_none_is_a_count_only_where_there_is_a_default_to_compute(name):
+    if name in OPTIONAL:
+        check_parameters(XRLinear(**{name: None}))
+    else:
+        refused(name, None)
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+@pytest.mark.parametrize("value", [-1, "1", None, True, float("nan"), float("inf"), 1e300])
+def test_a_number_that_makes_no_sense_is_refused(name, value):
+    assert "a number" in refused(name, value)
+
+
+def test_zero_is_a_threshold_and_a_bias_but_no_cost_and_no_tolerance():
+    check_parameters(XRLinear(threshold=0, bias=np.float32(0)))
+    refused("cost", 0)
+    refused("tolerance", 0.0)
+
+
+@pytest.mark.parametrize(("name", "choices"), CHOICES.items())
+def test_a_choice_is_one_of_a_list_that_the_message_shows(name, choices):
+    for choice in choices:
+        check_parameters(XRLinear(**{name: choice}))
+    for value in ["something", "", None, 1, np.array(choices)]:
+        message = refused(name, value)
+        assert all(repr(choice) in message for choice in choices)
+
+
+@pytest.mark.parametrize("name", SWITCHES)
+def test_a_switch_is_true_or_false(name):
+    check_parameters(XRLinear(**{name: np.True_}))
+    for value in ["no", 0, None, np.array([True, False])]:
+        assert "must be True or False" in refused(name, value)
+
+
+def test_nothing_is_checked_before_fit():
+    model = XRLinear(copies=1).set_params(copies=0)
+    with pytest.raises(ValueError, match="copies must be a whole number of at least 1, not 0"):
+        model.fit(np.eye(2), [["a"], ["b"]])

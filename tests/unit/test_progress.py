@@ -1,0 +1,86 @@
+"""Progress: silent unless stderr is a terminal, and always a good clock."""
+
+import io
+import subprocess
+import sys
+
+import pytest
+
+from polyseme.progress import Progress
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def run_two_phases(progress: Progress) -> None:
+    with progress:
+        with progress.phase("Growing the tree", total=4) as step:
+            for done in range(5):
+                step(done)
+        with progress.phase("Training the matcher") as step:
+            step(1)
+
+
+def test_phases_are_timed_in_the_order_in_which_they_began():
+    progress = Progress()
+    run_two_phases(progress)
+    assert list(progress.seconds) == ["Growing the tree", "Training the matcher"]
+    assert all(seconds >= 0 for seconds in progress.seconds.values())
+
+
+def test_a_phase_that_runs_again_adds_to_its_seconds(monkeypatch):
+    ticks = iter([0.0, 1.0, 10.0, 12.5])
+    monkeypatch.setattr("polyseme.progress.time.perf_counter", lambda: next(ticks))
+    progress = Progress(enabled=False)
+    for _ in range(2):
+        with progress.phase("Matching"):
+            pass
+    assert progress.seconds == {"Matching": 3.5}
+
+
+def test_a_phase_that_fails_is_timed_and_its_exception_passes_through():
+    progress = Progress()
+    with pytest.raises(KeyboardInterrupt), progress, progress.phase("Matching"):
+        raise KeyboardInterrupt
+    assert "Matching" in progress.seconds
+
+
+def test_phases_may_be_timed_without_opening_the_display():
+    progress = Progress()
+    with progress.phase("Matching") as step:
+        step(1)
+    assert list(progress.seconds) == ["Matching"]
+
+
+@pytest.mark.parametrize("enabled", [None, True, False])
+def test_nothing_is_written_when_stderr_is_no_terminal(monkeypatch, enabled):
+    stream = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", stream)
+    run_two_phases(Progress(enabled))
+    assert stream.getvalue() == ""
+
+
+def test_a_terminal_sees_the_name_of_the_phase(monkeypatch):
+    stream = Terminal()
+    monkeypatch.setattr(sys, "stderr", stream)
+    run_two_phases(Progress())
+    assert "Training the matcher" in stream.getvalue()
+
+
+def test_a_terminal_sees_nothing_when_progress_is_switched_off(monkeypatch):
+    stream = Terminal()
+    monkeypatch.setattr(sys, "stderr", stream)
+    run_two_phases(Progress(enabled=False))
+    assert stream.getvalue() == ""
+
+
+def test_rich_is_not_imported_unless_something_is_shown():
+    code = (
+        "import sys; from polyseme.progress import Progress\n"
+        "with Progress() as progress, progress.phase('Matching') as step: step(1)\n"
+        "print('rich' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"

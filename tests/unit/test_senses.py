@@ -1,0 +1,126 @@
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from polyseme import XRLinear
+from polyseme.senses import label_number, most_split, senses_of, split_scores
+from tests.small_problems import clusters_of, sparse
+
+# Two topics of three labels; "apple" belongs to both. Words 0-3 are about fruit, 4-7 about
+# computers, word 8 is "apple".
+WORDS = ["juice", "tree", "orchard", "peel", "screen", "keyboard", "mouse", "chip", "apple"]
+LABELS = ["pear", "plum", "cherry", "apple", "laptop", "server", "phone"]
+
+
+def corpus():
+    """Return X and Y: forty documents about fruit, then forty about computers."""
+    rng = np.random.default_rng(0)
+    X, Y = np.zeros((80, 9), dtype=np.float32), np.zeros((80, 7), dtype=int)
+    for i in range(80):
+        fruit = i < 40
+        X[i, (0 if fruit else 4) + rng.permutation(4)[:3]] = 1
+        Y[i, (0 if fruit else 4) + i % 3] = 1
+        if i % 2:
+            X[i, 8] = Y[i, 3] = 1
+    return X / np.linalg.norm(X, axis=1, keepdims=True), Y
+
+
+def fitted(**parameters):
+    X, Y = corpus()
+    model = XRLinear(
+        branching=2,
+        max_leaf_size=4,
+        beam_size=1,
+        copies=2,
+        assignment="closed_form",
+        verbose=False,
+        **parameters,
+    )
+    return model.fit(X, Y, label_names=LABELS, feature_names=WORDS), X, Y
+
+
+@pytest.fixture(scope="module")
+def trained():
+    return fitted()
+
+
+def test_the_senses_of_an_ambiguous_label_differ_in_words_neighbours_and_documents(trained):
+    model, X, Y = trained
+    senses = senses_of(model, "apple", X, Y, n_documents=30)
+    assert len(senses) == 2
+    fruit, computer = sorted(senses, key=lambda sense: "pear" not in sense.neighbours)
+    assert {"pear", "plum", "cherry"} <= set(fruit.neighbours)
+    assert {"laptop", "server", "phone"} <= set(computer.neighbours)
+    assert "apple" not in fruit.neighbours + computer.neighbours
+    assert sorted(fruit.documents) == [i for i in range(40) if i % 2]
+    assert sorted(computer.documents) == [i for i in range(40, 80) if i % 2]
+    assert fruit.strongest[0][0] == computer.strongest[0][0] == "apple"
+
+
+def test_shares_say_how_many_of_the_labels_documents_a_sense_covers(trained):
+    model, _, _ = trained
+    senses = senses_of(model, "apple")
+    assert [sense.share for sense in senses] == [0.5, 0.5]
+    assert [sense.documents for sense in senses] == [[], []]
+    (pear,) = senses_of(model, "pear")
+    assert pear.share == 1
+
+
+def test_what_is_listed_is_bounded_and_the_strongest_comes_first(trained):
+    model, X, Y = trained
+    for sense in senses_of(model, "apple", X, Y, n_features=2, n_neighbours=1, n_documents=3):
+        assert len(sense.strongest) <= 2
+        assert len(sense.neighbours) == 1
+        assert len(sense.documents) == 3
+        weights = [weight for _, weight in sense.strongest]
+        assert weights == sorted(weights, reverse=True)
+        assert min(weights) > 0
+        features, values = model.ranker_.weights.slot_weights(sense.cluster, sense.slot)
+        best = features[values.argmax()]
+        assert sense.strongest[0] == (WORDS[best], pytest.approx(values.max()))
+
+
+def test_documents_go_to_their_best_sense_even_if_all_scores_are_negative():
+    model, X, Y = fitted(activation="none")
+    scores = np.where(np.arange(80)[:, None] < 40, [-1.0, -2.0], [-2.0, -1.0])
+    by_topic = SimpleNamespace(match=lambda X, beam_size: sparse(scores[Y[:, 3] == 1]))
+    model.matcher_ = by_topic
+    senses = senses_of(model, "apple", X, Y, n_documents=40)
+    for sense in senses:
+        assert [i < 40 for i in sense.documents] == [sense.cluster == 0] * 20
+
+
+def test_numbers_stand_for_names_that_a_model_does_not_have():
+    X, Y = corpus()
+    model = XRLinear(verbose=False).fit(X, Y)
+    (sense, *_) = senses_of(model, 3)
+    assert all(isinstance(feature, int) for feature, _ in sense.strongest)
+    assert all(isinstance(label, int) for label in sense.neighbours)
+    assert label_number(model, "3") == 3
+
+
+def test_unknown_labels_are_refused_with_a_sentence(trained):
+    model, X, Y = trained
+    with pytest.raises(ValueError, match="aple"):
+        senses_of(model, "aple")
+    with pytest.raises(ValueError, match="numbered from 0 to 6"):
+        senses_of(model, 7)
+    nameless = XRLinear(verbose=False).fit(X, Y)
+    with pytest.raises(ValueError, match="no label names"):
+        senses_of(nameless, "apple")
+
+
+def test_the_most_split_label_is_the_ambiguous_one(trained):
+    model, _, _ = trained
+    assert most_split(model) == [("apple", pytest.approx(0.25))]
+    assert most_split(model, min_documents=41) == []
+
+
+def test_split_scores_are_those_found_by_hand():
+    model = SimpleNamespace(
+        clusters_=clusters_of([0, 1, 2], [0, 1], [0], n_labels=4),
+        slot_documents_=np.array([6, 5, 7, 6, 0, 0]),
+    )
+    # Label 0: visits 6, 6, 0. Label 1: 5 and 0. Label 2: one slot. Label 3: none.
+    np.testing.assert_allclose(split_scores(model), [0.5, 0, 0, 0])
