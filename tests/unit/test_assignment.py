@@ -145,11 +145,12 @@ def test_coverage_equals_its_twin():
 
 def test_coverage_is_never_below_the_closed_form_and_the_best_where_copies_are_two():
     for problem in random_problems(3, 2000):
-        copies = problem.Y.shape[0] % 4 + 1
-        value = problem.objective(problem.choose("coverage", copies))
-        assert value >= problem.objective(problem.choose("closed_form", copies))
-        pair = problem.objective(problem.choose("coverage", 2))
+        counted, present = problem.counted, problem.clusters
+        pair = assignment.coverage(counted, present, 2).objective_after
         assert pair == oracle.best_cover(problem.Y, problem.is_matched, 2)
+        assert pair >= assignment.closed_form(counted, present, 2).objective_after
+        three = assignment.coverage(counted, present, 3).objective_after
+        assert three >= assignment.closed_form(counted, present, 3).objective_after
 
 
 def test_coverage_uses_as_many_slots_as_the_closed_form():
