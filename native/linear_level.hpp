@@ -3,11 +3,11 @@
 
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "activation.hpp"
 #include "cluster_weights.hpp"
-#include "half.hpp"
 #include "sparse_view.hpp"
 
 namespace polyseme {
@@ -30,9 +30,15 @@ class LinearLevel {
     // Margins of all slots of the cluster for each visitor, activated.
     virtual void score(int64_t cluster, const MatrixView& documents, std::span<const Visit> visits,
                        Activation activation) const = 0;
+
+    // The features of one slot, counted within its cluster, and their weights; by feature.
+    virtual std::vector<std::pair<int32_t, float>> slot_weights(int64_t cluster, int64_t slot) const = 0;
 };
 
-template <class Column, class Weight>
-std::unique_ptr<LinearLevel> make_linear_level(const ClusterWeightsView<Column, Weight>& weights);
+// Checks that nothing leads outside an array, whoever wrote the file: `n_buckets` and `n_slots`
+// are how many there are. Throws std::invalid_argument.
+template <class Key, class Column, class Weight>
+std::unique_ptr<LinearLevel> make_linear_level(const ClusterWeightsView<Key, Column, Weight>& weights,
+                                               int64_t n_buckets);
 
 }  // namespace polyseme

@@ -122,13 +122,18 @@ POLYSEME_INLINE void start_from_centroids(const LocalRows& rows, const LaneProbl
     on_pos += pos_pos;
     on_neg += neg_neg;
     const Float determinant = on_pos * on_neg - pos_neg * pos_neg;
-    const auto both = determinant > on_pos * on_neg * 1e-6f;
+    const auto both = (determinant > on_pos * on_neg * 1e-6f) & (determinant < zero + infinity);
     Float dual_pos = (n_positive * on_neg + n_negative * pos_neg) / determinant;
     Float dual_neg = (n_negative * on_pos + n_positive * pos_neg) / determinant;
     dual_pos = both ? dual_pos : zero;
-    dual_neg = both ? dual_neg : (n_negative > zero ? n_negative / on_neg : zero);
+    dual_neg = both ? dual_neg : ((n_negative > zero) & (on_neg < zero + infinity)
+                                      ? n_negative / on_neg : zero);
+    // A dual below zero would pass for a row that is done.
+    dual_pos = larger(dual_pos, zero);
+    dual_neg = larger(dual_neg, zero);
 
-    for (int32_t f = 0; f < rows.n_features; ++f) weights[f] = dual_neg * -rows.feature_sums[f];
+    for (int32_t f = 0; f < rows.n_features; ++f)  // a sum may be infinite where duals stay 0
+        weights[f] = dual_neg > zero ? dual_neg * -rows.feature_sums[f] : zero;
     bias_weights = (dual_pos * n_positive - dual_neg * n_negative) * bias;
     for (int32_t i = 0; i < n_rows; ++i) {
         if (!any_set(targets[i] != negative)) {
@@ -262,6 +267,8 @@ POLYSEME_INLINE void descend(const LocalRows& rows, const LaneProblem& problem,
         running &= ~converged;
         if (!all_rows) unverified |= converged;
         shrink_above = highest > zero ? highest : zero + infinity;
+        // Rounding may keep the rows that are awake from ever settling: wake all now and then.
+        if (pass % 32 == 31) n_active = n_rows;
         if (any_set(running)) continue;
         if (!any_set(unverified)) break;
         // Wake the resting rows and look once more.

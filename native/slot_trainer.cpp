@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <memory>
 #include <new>
 #include <numeric>
@@ -108,8 +109,9 @@ class ClusterTrainer {
                 }
             }
             rows_.starts.push_back(static_cast<int64_t>(rows_.entries.size()));
+            // Finite, so that a dual of 0 has no effect however large the features are.
             rows_.squared_norms.push_back(shared_squares);
-            rows_.own_squares.push_back(own_squares);
+            rows_.own_squares.push_back(std::min(own_squares, std::numeric_limits<float>::max()));
             single_starts_.push_back(static_cast<int64_t>(single_values_.size()));
         }
     }
@@ -259,21 +261,10 @@ class ClusterTrainer {
     AlignedBuffer<float> duals_, weights_;
 };
 
-// One cluster in its final form.
-struct FinishedCluster {
-    std::vector<uint64_t> words;
-    std::vector<uint32_t> words_rows;
-    std::vector<int32_t> features;
-    std::vector<uint32_t> entry_ends;
-    std::vector<uint16_t> columns;
-    std::vector<float> weights;
-    std::vector<float> bias;
-};
-
-// Puts the pieces of a cluster together. Pieces gather the same rows in the same order, so their
-// local feature numbers agree.
-FinishedCluster finish_cluster(std::vector<TrainedPiece>& pieces) {
-    FinishedCluster result;
+// Puts the pieces of a cluster together, rows in the order of their hashes. Pieces gather the same
+// rows in the same order, so their local feature numbers agree.
+TrainedCluster join_pieces(std::vector<TrainedPiece>& pieces, const FeatureHash& hash) {
+    TrainedCluster result;
     const auto& features = pieces[0].features;
     std::vector<uint32_t> n_entries(features.size(), 0);
     size_t n_kept = 0;
@@ -282,41 +273,20 @@ FinishedCluster finish_cluster(std::vector<TrainedPiece>& pieces) {
         for (const auto& kept : piece.kept) ++n_entries[kept.local_feature];
         n_kept += piece.kept.size();
     }
-
-    // Rows in the order of their lookup positions: into words first, then sorted within each.
-    std::vector<int32_t> rows;
+    std::vector<std::pair<uint32_t, int32_t>> rows;  // hash and local feature
     for (size_t f = 0; f < features.size(); ++f)
-        if (n_entries[f] > 0) rows.push_back(static_cast<int32_t>(f));
-    const uint64_t n_words = RowLookup::n_words(rows.size());
-    result.words.assign(n_words, 0);
-    result.words_rows.assign(n_words + 1, 0);
-    for (const int32_t row : rows) {
-        const uint64_t position = RowLookup::position(features[row], n_words);
-        result.words[position / 64] |= uint64_t{1} << (position % 64);
-        ++result.words_rows[position / 64 + 1];
-    }
-    std::partial_sum(result.words_rows.begin(), result.words_rows.end(), result.words_rows.begin());
-    std::vector<int32_t> ordered(rows.size());
-    std::vector<uint32_t> next(result.words_rows.begin(), result.words_rows.end() - 1);
-    for (const int32_t row : rows)
-        ordered[next[RowLookup::position(features[row], n_words) / 64]++] = row;
-    for (uint64_t word = 0; word < n_words; ++word) {
-        std::sort(ordered.begin() + result.words_rows[word],
-                  ordered.begin() + result.words_rows[word + 1], [&](int32_t a, int32_t b) {
-                      const uint64_t at_a = RowLookup::position(features[a], n_words);
-                      const uint64_t at_b = RowLookup::position(features[b], n_words);
-                      return at_a != at_b ? at_a < at_b : features[a] < features[b];
-                  });
-    }
-    result.words_rows.pop_back();
+        if (n_entries[f] > 0) rows.emplace_back(hash(features[f]), static_cast<int32_t>(f));
+    std::sort(rows.begin(), rows.end());
 
     std::vector<uint32_t> write_at(features.size());
     uint32_t n_before = 0;
-    for (const int32_t row : ordered) {
-        result.features.push_back(features[row]);
-        write_at[row] = n_before;
-        n_before += n_entries[row];
-        result.entry_ends.push_back(n_before);
+    result.hashes.reserve(rows.size());
+    result.counts.reserve(rows.size());
+    for (const auto& [hashed, f] : rows) {
+        result.hashes.push_back(hashed);
+        result.counts.push_back(static_cast<uint16_t>(n_entries[f] - 1));
+        write_at[f] = n_before;
+        n_before += n_entries[f];
     }
     result.columns.resize(n_kept);
     result.weights.resize(n_kept);
@@ -351,19 +321,6 @@ std::vector<Piece> plan_pieces(const SlotTask& task) {
     return pieces;
 }
 
-// Appends each cluster's part at its place in the common array, freeing as it goes.
-template <class T>
-void join(std::vector<FinishedCluster>& clusters, std::vector<T> FinishedCluster::* part,
-          std::vector<T>& joined) {
-    size_t n = 0;
-    for (auto& cluster : clusters) n += (cluster.*part).size();
-    joined.reserve(n);
-    for (auto& cluster : clusters) {
-        joined.insert(joined.end(), (cluster.*part).begin(), (cluster.*part).end());
-        std::vector<T>().swap(cluster.*part);
-    }
-}
-
 }  // namespace
 
 ClusterWeights train_clusters(const SlotTask& task, const SolverOptions& solver,
@@ -379,7 +336,8 @@ ClusterWeights train_clusters(const SlotTask& task, const SolverOptions& solver,
         n_missing[piece.cluster].store(static_cast<int32_t>(parts.size()));
     }
     // Pieces of one cluster are equally large but for the last; its place follows from its slot.
-    std::vector<FinishedCluster> finished(n_clusters);
+    std::vector<TrainedCluster> finished(n_clusters);
+    const FeatureHash hash(task.features.n_cols);
     std::vector<std::unique_ptr<ClusterTrainer>> trainers(std::max(1, n_threads));
 
     parallel_for(static_cast<int64_t>(pieces.size()), n_threads, control, [&](int64_t p, int worker) {
@@ -389,27 +347,14 @@ ClusterWeights train_clusters(const SlotTask& task, const SolverOptions& solver,
         auto& parts = trained[piece.cluster];
         parts[parts.size() == 1 ? 0 : piece.first_slot / 8] = trainers[worker]->train(piece);
         if (--n_missing[piece.cluster] == 0) {
-            finished[piece.cluster] = finish_cluster(parts);
+            finished[piece.cluster] = join_pieces(parts, hash);
             std::vector<TrainedPiece>().swap(parts);
         }
         control.advance(piece.n_slots);
     });
 
-    ClusterWeights result;
-    result.row_starts.assign(1, 0);
-    result.entry_starts.assign(1, 0);
-    for (const auto& cluster : finished) {
-        result.row_starts.push_back(result.row_starts.back() + static_cast<int64_t>(cluster.features.size()));
-        result.entry_starts.push_back(result.entry_starts.back() + static_cast<int64_t>(cluster.weights.size()));
-    }
-    join(finished, &FinishedCluster::words, result.words);
-    join(finished, &FinishedCluster::words_rows, result.words_rows);
-    join(finished, &FinishedCluster::features, result.features);
-    join(finished, &FinishedCluster::entry_ends, result.entry_ends);
-    join(finished, &FinishedCluster::columns, result.columns);
-    join(finished, &FinishedCluster::weights, result.weights);
-    join(finished, &FinishedCluster::bias, result.bias);
-    return result;
+    trainers.clear();
+    return pack_clusters(finished, hash);
 }
 
 }  // namespace polyseme

@@ -22,16 +22,17 @@ def clusters_of(*labels_by_cluster, n_labels):
     return LabelClusters(n_labels, starts, np.array(labels, dtype=np.int32))
 
 
-def random_features(rng, n_documents, n_features, density=0.4):
+def random_features(rng, n_documents, n_features, density=0.4, signed=False):
     """Documents of unit length, some of them empty where the density is low."""
-    X = rng.random((n_documents, n_features)) * (rng.random((n_documents, n_features)) < density)
+    draw = rng.standard_normal if signed else rng.random
+    X = draw((n_documents, n_features)) * (rng.random((n_documents, n_features)) < density)
     lengths = np.linalg.norm(X, axis=1, keepdims=True)
     return np.divide(X, lengths, out=X, where=lengths > 0).astype(np.float32)
 
 
-def random_problem(rng, n_documents=60, n_features=15, n_labels=8, noise=0.1):
+def random_problem(rng, n_documents=60, n_features=15, n_labels=8, noise=0.1, signed=False):
     """Return X and Y; labels follow the features but for some noise."""
-    X = random_features(rng, n_documents, n_features)
+    X = random_features(rng, n_documents, n_features, signed=signed)
     margins = X @ rng.standard_normal((n_features, n_labels))
     Y = (margins > np.quantile(margins, 0.7, axis=0)) ^ (
         rng.random((n_documents, n_labels)) < noise

@@ -1,5 +1,4 @@
 // Trained levels, and the walk of documents through them.
-#include <cmath>
 #include <memory>
 
 #include "arrays.hpp"
@@ -36,96 +35,64 @@ struct BoundLevel {
     std::unique_ptr<LinearLevel> level;
 };
 
-// What a model file says must not lead outside an array, whoever wrote it.
-template <class Column>
-void check_rows(const ClusterWeightsView<Column, float>& view, int64_t n_features) {
-    for (int64_t c = 0; c < view.n_clusters; ++c) {
-        const int64_t first_row = view.row_starts[c], end_row = view.row_starts[c + 1];
-        const int64_t n_entries = view.entry_starts[c + 1] - view.entry_starts[c];
-        const int64_t n_slots = view.slot_starts[c + 1] - view.slot_starts[c];
-        int64_t last_end = 0;
-        for (int64_t r = first_row; r < end_row; ++r) {
-            require(view.features[r] >= 0 && view.features[r] < n_features, "a feature number is out of range");
-            require(view.entry_ends[r] >= last_end, "entry ends must not decrease within a cluster");
-            last_end = view.entry_ends[r];
-        }
-        require(last_end == n_entries, "entry ends do not match the entries of a cluster");
-        bool in_range = true;
-        for (int64_t e = view.entry_starts[c]; e < view.entry_starts[c + 1]; ++e)
-            in_range &= view.columns[e] < n_slots;
-        require(in_range, "a slot number is out of range");
-    }
-}
-
-void check_words(const int64_t* row_starts, int64_t n_clusters, const In<uint64_t>& words,
-                 const In<uint32_t>& words_rows) {
-    size_t at = 0;
-    for (int64_t c = 0; c < n_clusters; ++c) {
-        const uint64_t n_rows = row_starts[c + 1] - row_starts[c];
-        for (uint64_t w = 0; w < RowLookup::n_words(n_rows); ++w, ++at) {
-            require(at < words.size(), "the lookup table is too short");
-            const uint64_t reach = uint64_t{words_rows.data()[at]} + std::popcount(words.data()[at]);
-            require(reach <= n_rows, "the lookup table points outside its cluster");
-        }
-    }
-    require(at == words.size(), "the lookup table is too long");
-}
-
-template <class Column, class Weight, class WeightIn>
-BoundLevel make_level(ClusterWeightsView<Column, Weight> view, const WeightIn* weights) {
-    view.weights = reinterpret_cast<const Weight*>(weights);
-    BoundLevel bound;
-    bound.level = make_linear_level(view);
-    return bound;
-}
-
-template <class Column>
+template <class Key, class Column, class Weight>
 BoundLevel level_of(const In<int64_t>& slot_starts, const In<int64_t>& row_starts,
-                    const In<int64_t>& entry_starts, const In<uint64_t>& words,
-                    const In<uint32_t>& words_rows, const In<int32_t>& features,
-                    const In<uint32_t>& entry_ends, const In<Column>& columns,
-                    const nb::object& weights, const In<float>& bias, int64_t n_features) {
-    const size_t n_clusters = slot_starts.size() - 1;
-    require(slot_starts.size() >= 1 && row_starts.size() == n_clusters + 1 &&
-                entry_starts.size() == n_clusters + 1, "slot, row and entry starts differ in length");
-    require_starts(slot_starts, static_cast<int64_t>(bias.size()), "slot starts do not fit the bias");
-    require_starts(row_starts, static_cast<int64_t>(features.size()), "row starts do not fit the features");
-    require_starts(entry_starts, static_cast<int64_t>(columns.size()), "entry starts do not fit the columns");
-    require(entry_ends.size() == features.size(), "entry ends and features differ in length");
-    require(words.size() == words_rows.size(), "the two parts of the lookup table differ in length");
-    check_words(row_starts.data(), static_cast<int64_t>(n_clusters), words, words_rows);
+                    const In<int64_t>& entry_starts, const In<uint32_t>& buckets,
+                    const In<Key>& keys, const In<Column>& counts, const In<Column>& columns,
+                    const In<Weight>& weights, const In<float>& values, const In<float>& bias,
+                    int64_t n_features) {
+    const auto size = [](const auto& array) { return static_cast<int64_t>(array.size()); };
+    require(n_features >= 1, "there must be at least one feature");
+    require(slot_starts.size() >= 1 && row_starts.size() == slot_starts.size() &&
+                entry_starts.size() == slot_starts.size(), "slot, row and entry starts differ in length");
+    require(keys.size() >= read_ahead && counts.size() == keys.size(), "keys and counts differ in length");
+    require_starts(slot_starts, size(bias), "slot starts do not fit the bias");
+    require_starts(row_starts, size(keys) - read_ahead, "row starts do not fit the keys");
+    require_starts(entry_starts, size(columns), "entry starts do not fit the columns");
+    require(weights.size() == columns.size(), "weights and columns differ in length");
+    require(sizeof(Weight) != 1 || values.size() == 256, "bytes must stand for 256 values");
+    require(buckets.size() % 2 == 0, "buckets are pairs");
 
-    ClusterWeightsView<Column, float> view;
-    view.n_clusters = static_cast<int64_t>(n_clusters);
+    ClusterWeightsView<Key, Column, Weight> view;
+    view.n_clusters = size(slot_starts) - 1;
+    view.n_features = n_features;
     view.slot_starts = slot_starts.data();
     view.row_starts = row_starts.data();
     view.entry_starts = entry_starts.data();
-    view.words = words.data();
-    view.words_rows = words_rows.data();
-    view.features = features.data();
-    view.entry_ends = entry_ends.data();
+    view.buckets = reinterpret_cast<const Bucket*>(buckets.data());
+    view.keys = keys.data();
+    view.counts = counts.data();
     view.columns = columns.data();
+    view.weights = weights.data();
+    view.values = values.data();
     view.bias = bias.data();
-    check_rows(view, n_features);
-
     BoundLevel bound;
-    if (In<float> full; nb::try_cast(weights, full, false)) {
-        require(full.size() == columns.size(), "weights and columns differ in length");
-        bound = make_level<Column, float>(view, full.data());
-    } else {
-        const auto bits = nb::cast<In<uint16_t>>(weights.attr("view")("uint16"));
-        require(bits.size() == columns.size(), "weights and columns differ in length");
-        ClusterWeightsView<Column, Half> half_view;
-        static_assert(sizeof(half_view) == sizeof(view));
-        std::memcpy(static_cast<void*>(&half_view), &view, sizeof(view));
-        bound = make_level<Column, Half>(half_view, bits.data());
-        bound.arrays.push_back(weights);
-    }
-    for (const auto& array : {nb::cast(slot_starts), nb::cast(row_starts), nb::cast(entry_starts),
-                              nb::cast(words), nb::cast(words_rows), nb::cast(features),
-                              nb::cast(entry_ends), nb::cast(columns), weights, nb::cast(bias)})
-        bound.arrays.push_back(array);
+    bound.level = make_linear_level(view, size(buckets) / 2);
+    bound.arrays = {nb::cast(slot_starts), nb::cast(row_starts), nb::cast(entry_starts),
+                    nb::cast(buckets), nb::cast(keys), nb::cast(counts), nb::cast(columns),
+                    nb::cast(weights), nb::cast(values), nb::cast(bias)};
     return bound;
+}
+
+template <class Key, class Column, class Weight>
+void bind_level(nb::module_& m) {
+    m.def("linear_level", &level_of<Key, Column, Weight>, nb::arg("slot_starts").noconvert(),
+          nb::arg("row_starts").noconvert(), nb::arg("entry_starts").noconvert(),
+          nb::arg("buckets").noconvert(), nb::arg("keys").noconvert(),
+          nb::arg("counts").noconvert(), nb::arg("columns").noconvert(),
+          nb::arg("weights").noconvert(), nb::arg("values").noconvert(),
+          nb::arg("bias").noconvert(), nb::arg("n_features"));
+}
+
+nb::tuple slot_weights(const BoundLevel& bound, int64_t cluster, int64_t slot) {
+    require(cluster >= 0 && cluster < bound.level->n_clusters(), "there is no such cluster");
+    std::vector<int32_t> features;
+    std::vector<float> weights;
+    for (const auto& [feature, weight] : bound.level->slot_weights(cluster, slot)) {
+        features.push_back(feature);
+        weights.push_back(weight);
+    }
+    return nb::make_tuple(to_numpy(std::move(features)), to_numpy(std::move(weights)));
 }
 
 struct Scratch {
@@ -353,19 +320,16 @@ nb::tuple score_matched(const BoundLevel& bound, const In<int64_t>& starts,
 void bind_prediction(nb::module_& m) {
     nb::class_<BoundLevel>(m, "LinearLevel")
         .def_prop_ro("n_clusters", [](const BoundLevel& b) { return b.level->n_clusters(); })
-        .def_prop_ro("n_slots", [](const BoundLevel& b) { return b.level->n_slots(); });
-    m.def("linear_level", &level_of<uint8_t>, nb::arg("slot_starts").noconvert(),
-          nb::arg("row_starts").noconvert(), nb::arg("entry_starts").noconvert(),
-          nb::arg("words").noconvert(), nb::arg("words_rows").noconvert(),
-          nb::arg("features").noconvert(), nb::arg("entry_ends").noconvert(),
-          nb::arg("columns").noconvert(), nb::arg("weights"), nb::arg("bias").noconvert(),
-          nb::arg("n_features"));
-    m.def("linear_level", &level_of<uint16_t>, nb::arg("slot_starts").noconvert(),
-          nb::arg("row_starts").noconvert(), nb::arg("entry_starts").noconvert(),
-          nb::arg("words").noconvert(), nb::arg("words_rows").noconvert(),
-          nb::arg("features").noconvert(), nb::arg("entry_ends").noconvert(),
-          nb::arg("columns").noconvert(), nb::arg("weights"), nb::arg("bias").noconvert(),
-          nb::arg("n_features"));
+        .def_prop_ro("n_slots", [](const BoundLevel& b) { return b.level->n_slots(); })
+        .def("slot_weights", &slot_weights, nb::arg("cluster"), nb::arg("slot"));
+    bind_level<uint8_t, uint8_t, uint8_t>(m);
+    bind_level<uint8_t, uint8_t, float>(m);
+    bind_level<uint8_t, uint16_t, uint8_t>(m);
+    bind_level<uint8_t, uint16_t, float>(m);
+    bind_level<uint16_t, uint8_t, uint8_t>(m);
+    bind_level<uint16_t, uint8_t, float>(m);
+    bind_level<uint16_t, uint16_t, uint8_t>(m);
+    bind_level<uint16_t, uint16_t, float>(m);
     nb::class_<Predictor>(m, "Predictor")
         .def(nb::init<const std::vector<BoundLevel*>&, BoundLevel*, const std::optional<In<int32_t>>&,
                       int64_t, int64_t, const std::string&>(),

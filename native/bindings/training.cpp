@@ -1,9 +1,7 @@
 // Label features, the label tree, and the training of slots.
 #include <algorithm>
-#include <cmath>
 
 #include "arrays.hpp"
-#include "half.hpp"
 #include "label_features.hpp"
 #include "label_tree.hpp"
 #include "slot_trainer.hpp"
@@ -42,22 +40,14 @@ nb::tuple partition(const In<int64_t>& starts, const In<int32_t>& columns, const
     return nb::make_tuple(to_numpy(std::move(result.starts)), to_numpy(std::move(result.labels)));
 }
 
-// Weights become half as long where all of them fit.
-nb::object shortened_weights(std::vector<float>&& weights) {
-    const bool fits = std::all_of(weights.begin(), weights.end(), [](float weight) {
-        return std::fabs(weight) <= largest_half;
-    });
-    if (!fits) return nb::cast(to_numpy(std::move(weights)));
-    std::vector<uint16_t> halves(weights.size());
-    std::transform(weights.begin(), weights.end(), halves.begin(),
-                   [](float weight) { return encode(weight).bits; });
-    return nb::cast(to_numpy(std::move(halves))).attr("view")("float16");
+// Bytes where all numbers fit.
+nb::object narrowed(std::vector<uint16_t>&& numbers, bool fits) {
+    if (!fits) return nb::cast(to_numpy(std::move(numbers)));
+    return nb::cast(to_numpy(std::vector<uint8_t>(numbers.begin(), numbers.end())));
 }
 
-nb::object shortened_columns(std::vector<uint16_t>&& columns) {
-    const bool fits = std::all_of(columns.begin(), columns.end(), [](uint16_t c) { return c < 256; });
-    if (!fits) return nb::cast(to_numpy(std::move(columns)));
-    return nb::cast(to_numpy(std::vector<uint8_t>(columns.begin(), columns.end())));
+bool all_fit_a_byte(const std::vector<uint16_t>& numbers) {
+    return std::all_of(numbers.begin(), numbers.end(), [](uint16_t n) { return n < 256; });
 }
 
 nb::dict train(const In<int64_t>& x_starts, const In<int32_t>& x_columns, const In<float>& x_values,
@@ -67,7 +57,7 @@ nb::dict train(const In<int64_t>& x_starts, const In<int32_t>& x_columns, const 
                const std::optional<In<int64_t>>& own_starts,
                const std::optional<In<int32_t>>& own_documents, const std::string& loss, float cost,
                float tolerance, int max_iter, float bias, float threshold,
-               int64_t max_weights_per_label, uint64_t seed, int n_threads,
+               int64_t max_weights_per_label, int weight_bits, uint64_t seed, int n_threads,
                const nb::object& progress) {
     SlotTask task;
     task.features = matrix_view(x_starts, x_columns, x_values, n_features, "X");
@@ -85,6 +75,7 @@ nb::dict train(const In<int64_t>& x_starts, const In<int32_t>& x_columns, const 
         task.own_documents = pattern_view(*own_starts, *own_documents, n_documents, "own documents");
         require(task.own_documents.n_rows == slots.n_rows, "own documents and slots differ in clusters");
     }
+    require(weight_bits == 8 || weight_bits == 32, "weight_bits must be 8 or 32");
     const SolverOptions solver{loss_of(loss), cost, tolerance, max_iter, bias};
     const Pruning pruning{threshold, max_weights_per_label};
     auto trained = run_released(progress, [&](RunControl& control) {
@@ -93,12 +84,21 @@ nb::dict train(const In<int64_t>& x_starts, const In<int32_t>& x_columns, const 
     nb::dict result;
     result["row_starts"] = to_numpy(std::move(trained.row_starts));
     result["entry_starts"] = to_numpy(std::move(trained.entry_starts));
-    result["words"] = to_numpy(std::move(trained.words));
-    result["words_rows"] = to_numpy(std::move(trained.words_rows));
-    result["features"] = to_numpy(std::move(trained.features));
-    result["entry_ends"] = to_numpy(std::move(trained.entry_ends));
-    result["columns"] = shortened_columns(std::move(trained.columns));
-    result["weights"] = shortened_weights(std::move(trained.weights));
+    auto* buckets = new std::vector<Bucket>(std::move(trained.buckets));
+    nb::capsule own_buckets(buckets, [](void* p) noexcept { delete static_cast<std::vector<Bucket>*>(p); });
+    result["buckets"] = Out<uint32_t>(buckets->data(), {2 * buckets->size()}, own_buckets);
+    result["keys"] = narrowed(std::move(trained.keys), trained.n_key_bits == 8);
+    const bool narrow = all_fit_a_byte(trained.columns) && all_fit_a_byte(trained.counts);
+    result["counts"] = narrowed(std::move(trained.counts), narrow);
+    result["columns"] = narrowed(std::move(trained.columns), narrow);
+    if (weight_bits == 8) {
+        auto coded = to_bytes(trained.weights);
+        result["weights"] = to_numpy(std::move(coded.bytes));
+        result["values"] = to_numpy(std::move(coded.values));
+    } else {
+        result["weights"] = to_numpy(std::move(trained.weights));
+        result["values"] = to_numpy(std::vector<float>());
+    }
     result["bias"] = to_numpy(std::move(trained.bias));
     return result;
 }
@@ -122,7 +122,7 @@ void bind_training(nb::module_& m) {
           nb::arg("own_starts").noconvert().none(), nb::arg("own_documents").noconvert().none(),
           nb::arg("loss"), nb::arg("cost"), nb::arg("tolerance"), nb::arg("max_iter"),
           nb::arg("bias"), nb::arg("threshold"), nb::arg("max_weights_per_label"),
-          nb::arg("seed"), nb::arg("n_threads"), nb::arg("progress").none());
+          nb::arg("weight_bits"), nb::arg("seed"), nb::arg("n_threads"), nb::arg("progress").none());
 }
 
 }  // namespace polyseme::bindings

@@ -98,6 +98,7 @@ def train_clusters(
     bias: float,
     threshold: float,
     max_weights_per_label: int,
+    weight_bits: int,
     seed: int,
     n_threads: int,
     progress: _Progress,
@@ -108,17 +109,18 @@ def train_clusters(
 class LinearLevel:
     n_clusters: int
     n_slots: int
+    def slot_weights(self, cluster: int, slot: int) -> tuple[_Int32, _Float]: ...
 
 def linear_level(
     slot_starts: npt.NDArray[Any],
     row_starts: npt.NDArray[Any],
     entry_starts: npt.NDArray[Any],
-    words: npt.NDArray[Any],
-    words_rows: npt.NDArray[Any],
-    features: npt.NDArray[Any],
-    entry_ends: npt.NDArray[Any],
+    buckets: npt.NDArray[Any],
+    keys: npt.NDArray[Any],
+    counts: npt.NDArray[Any],
     columns: npt.NDArray[Any],
     weights: npt.NDArray[Any],
+    values: npt.NDArray[Any],
     bias: npt.NDArray[Any],
     n_features: int,
 ) -> LinearLevel: ...

@@ -34,12 +34,12 @@ _DTYPES: dict[str, tuple[Any, ...]] = {
     "slot_starts": (np.int64,),
     "row_starts": (np.int64,),
     "entry_starts": (np.int64,),
-    "words": (np.uint64,),
-    "words_rows": (np.uint32,),
-    "features": (np.int32,),
-    "entry_ends": (np.uint32,),
+    "buckets": (np.uint32,),
+    "keys": (np.uint8, np.uint16),
+    "counts": (np.uint8, np.uint16),
     "columns": (np.uint8, np.uint16),
-    "weights": (np.float16, np.float32),
+    "weights": (np.uint8, np.float32),
+    "values": (np.float32,),
     "bias": (np.float32,),
 }
 

@@ -27,6 +27,7 @@ class LinearTraining:
     bias: float = 1.0
     threshold: float = 0.1
     max_weights_per_label: int | None = None
+    weight_bits: int = 32
     seed: int = 0
     n_threads: int = 1
 
@@ -42,12 +43,12 @@ class LinearWeights:
     slot_starts: npt.NDArray[np.int64]
     row_starts: npt.NDArray[np.int64]
     entry_starts: npt.NDArray[np.int64]
-    words: npt.NDArray[np.uint64]
-    words_rows: npt.NDArray[np.uint32]
-    features: npt.NDArray[np.int32]
-    entry_ends: npt.NDArray[np.uint32]
+    buckets: npt.NDArray[np.uint32]
+    keys: npt.NDArray[np.unsignedinteger[Any]]
+    counts: npt.NDArray[np.unsignedinteger[Any]]
     columns: npt.NDArray[np.unsignedinteger[Any]]
-    weights: npt.NDArray[np.floating[Any]]
+    weights: npt.NDArray[Any]
+    values: npt.NDArray[np.float32]
     bias: npt.NDArray[np.float32]
     n_features: int
 
@@ -101,6 +102,7 @@ class LinearWeights:
             how.bias,
             how.threshold,
             how.max_weights_per_label or 0,
+            how.weight_bits,
             how.seed,
             how.n_threads,
             progress,
@@ -138,8 +140,4 @@ class LinearWeights:
         slot : int
             Counted over all clusters.
         """
-        rows = slice(self.row_starts[cluster], self.row_starts[cluster + 1])
-        entries = slice(self.entry_starts[cluster], self.entry_starts[cluster + 1])
-        found = np.flatnonzero(self.columns[entries] == slot - self.slot_starts[cluster])
-        row = np.searchsorted(self.entry_ends[rows], found, side="right")
-        return self.features[rows][row], self.weights[entries][found].astype(np.float32)
+        return self.level.slot_weights(cluster, int(slot - self.slot_starts[cluster]))

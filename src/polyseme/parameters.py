@@ -27,7 +27,8 @@ _LARGEST = float(np.finfo(np.float32).max)
 _POSITIVE = ("cost", "tolerance")
 _NOT_NEGATIVE = ("threshold", "bias")
 _TRUE_OR_FALSE = ("finetune_matcher", "sense_positives")
-_CHOICES: dict[str, tuple[str, ...]] = {
+_CHOICES: dict[str, tuple[str | int, ...]] = {
+    "weight_bits": (8, 32),
     "assignment": tuple(METHODS),
     "loss": ("squared-hinge", "logistic"),
     "training_rows": TRAINING_ROWS,
@@ -49,7 +50,7 @@ def check_parameters(estimator: Any) -> None:
             raise ValueError(f"{name} must be a number of at least 0, not {value!r}.")
         elif name in _TRUE_OR_FALSE and not isinstance(value, bool | np.bool_):
             raise ValueError(f"{name} must be True or False, not {value!r}.")
-        elif name in _CHOICES and not (isinstance(value, str) and value in _CHOICES[name]):
+        elif name in _CHOICES and not (isinstance(value, str | int) and value in _CHOICES[name]):
             choices = ", ".join(repr(choice) for choice in _CHOICES[name])
             raise ValueError(f"{name} must be one of {choices}, not {value!r}.")
 

@@ -62,6 +62,9 @@ class XRLinear(PartitionedClassifier):
         Weights of smaller magnitude are dropped after training.
     max_weights_per_label : int, optional
         Keep only that many of the largest weights of a classifier.
+    weight_bits : int, default=8
+        How weights are stored: 8 for one byte each, good to about one percent, or 32 for exact
+        ones in four times the space.
     bias : float, default=1.0
         Value of a constant feature added to each document; 0 for none.
     training_rows : str, default='teacher-forcing'
@@ -111,6 +114,7 @@ class XRLinear(PartitionedClassifier):
         max_iter: int = 20,
         threshold: float = 0.1,
         max_weights_per_label: int | None = None,
+        weight_bits: int = 8,
         bias: float = 1.0,
         training_rows: str = "teacher-forcing",
         sense_positives: bool = False,
@@ -134,6 +138,7 @@ class XRLinear(PartitionedClassifier):
         self.max_iter = max_iter
         self.threshold = threshold
         self.max_weights_per_label = max_weights_per_label
+        self.weight_bits = weight_bits
         self.bias = bias
         self.training_rows = training_rows
         self.sense_positives = sense_positives
@@ -152,6 +157,7 @@ class XRLinear(PartitionedClassifier):
             bias=self.bias,
             threshold=self.threshold,
             max_weights_per_label=self.max_weights_per_label,
+            weight_bits=self.weight_bits,
             seed=self.seed,
             n_threads=count_threads(self.n_threads),
         )

@@ -35,17 +35,26 @@ def best(scores, k):
     return dict(sorted(scores.items(), key=lambda item: (-item[1], item[0]))[:k])
 
 
+def nearly_tied(scores, k):
+    """Tell whether rounding may decide which are the k highest."""
+    ordered = sorted(scores.values(), reverse=True)
+    return len(ordered) > k and ordered[k - 1] - ordered[k] < 1e-5 * max(1, abs(ordered[k]))
+
+
 def beam_search(levels, X, beam_size, activation):
-    """Return {node: score} of the lowest level for each document."""
+    """Return {node: score} of the lowest level for each document; None where a tie decides."""
     beams = [{0: 1.0} for _ in X]
+    undecided = set()
     for weights in levels:
         dense, bias = dense_weights(weights)
         for i, document in enumerate(X):
             children = {}
             for node, score in beams[i].items():
                 children |= score_cluster(weights, dense, bias, document, node, score, activation)
+            if nearly_tied(children, beam_size):
+                undecided.add(i)
             beams[i] = best(children, beam_size)
-    return beams
+    return [None if i in undecided else beam for i, beam in enumerate(beams)]
 
 
 def score_slots(weights, X, beams, activation):

@@ -25,9 +25,11 @@ def as_dicts(matched):
 
 
 def assert_same_beams(found, expected):
-    """Compare {id: score} of each document; where scores nearly tie, either id will do."""
+    """Compare {id: score} of each document; None stands for one that a tie decides."""
     assert len(found) == len(expected)
     for one, other in zip(found, expected, strict=True):
+        if other is None:
+            continue
         np.testing.assert_allclose(
             sorted(one.values()), sorted(other.values()), rtol=2e-4, atol=1e-5
         )

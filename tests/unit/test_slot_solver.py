@@ -64,11 +64,15 @@ def test_logistic_reaches_the_optimum_of_liblinear_for_any_number_of_slots(n_slo
     loss=st.sampled_from(LOSSES),
     cost=st.sampled_from([0.05, 1.0, 8.0]),
     bias=st.sampled_from([0.0, 1.0, 2.5]),
+    signed=st.booleans(),
 )
 def test_weights_agree_with_plain_dual_coordinate_descent(
-    seed, n_documents, n_labels, loss, cost, bias
+    seed, n_documents, n_labels, loss, cost, bias, signed
 ):
-    X, Y = random_problem(np.random.default_rng(seed), n_documents, 6, n_labels)
+    rng = np.random.default_rng(seed)
+    X, Y = random_problem(rng, n_documents, 6, n_labels, signed=signed)
+    if signed:
+        X *= rng.choice([0.2, 1.0, 3.0], size=(n_documents, 1))
     with_bias = oracle.with_bias(X.astype(np.float64), bias)
     for slot, found in enumerate(solve(X, Y, loss=loss, cost=cost, bias=bias)):
         targets = signs(Y[:, slot])
@@ -83,6 +87,14 @@ def test_one_document_has_the_solution_found_by_hand(cost):
     assert solve(np.ones((1, 1)), np.ones((1, 1)), cost=cost, bias=0.0) == pytest.approx(
         2 * cost / (1 + 2 * cost), rel=1e-3
     )
+
+
+@pytest.mark.parametrize("size", [1.0, 3.0, 10.0, 100.0])
+def test_a_large_document_on_one_side_does_not_outweigh_a_small_one_on_the_other(size):
+    # Only the small one is within its margin: the minimum of w^2 / 2 + (1 - w)^2, or with both.
+    X, Y = np.array([[size], [-1.0]]), np.array([[1], [0]])
+    expected = 2 / 3 if size > 1 else 4 / 5
+    assert solve(X, Y, bias=0.0) == pytest.approx(expected, rel=1e-3)
 
 
 @pytest.mark.parametrize("loss", LOSSES)
@@ -133,6 +145,23 @@ def test_contradicting_documents_give_finite_weights(loss):
     X[5] = 1e4
     Y = np.array([[1], [1], [1], [1], [1], [0]])
     assert np.isfinite(solve(X, Y, loss=loss, cost=100.0)).all()
+
+
+def test_long_documents_take_many_passes_but_reach_the_optimum():
+    # Rounding keeps these from the tolerance; no row may be left behind for that.
+    rng = np.random.default_rng(0)
+    for _ in range(12):
+        X = (5 * rng.standard_normal((17, 3))).astype(np.float32)
+        Y = rng.random((17, 3)) < 0.4
+        found = solve(X, Y, cost=10.0, bias=0.0, max_iter=20_000)
+        for slot in range(3):
+            peer = LinearSVC(C=10.0, dual=False, fit_intercept=False, tol=1e-8)
+            best = peer.fit(X, Y[:, slot]).coef_[0]
+            reached, optimum = (
+                oracle.primal_objective(X, signs(Y[:, slot]), w, 10.0, "squared-hinge")
+                for w in (found[slot], best)
+            )
+            assert reached < 1.02 * optimum
 
 
 def test_a_looser_tolerance_and_fewer_passes_give_a_worse_solution():

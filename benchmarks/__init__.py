@@ -1,0 +1,1 @@
+"""Side by side with the peers: time, memory, size and accuracy on the same matrices."""

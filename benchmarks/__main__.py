@@ -1,0 +1,186 @@
+"""`python -m benchmarks --data FOLDER`: every system on the same matrices, in one run."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import platform
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_matrix
+
+from benchmarks import peers
+from benchmarks.accuracy import precision_at
+from benchmarks.datasets import prepare, read_matrix
+from benchmarks.processes import ROOT, MeasurementError, measure
+from benchmarks.report import report
+from benchmarks.systems import SYSTEMS
+from benchmarks.systems.base import BEAM_SIZE, BRANCHING, MAX_LEAF_SIZE, THRESHOLD
+
+
+def main() -> None:
+    options = parse_options()
+    try:
+        results = run(options)
+    except FileNotFoundError as problem:
+        sys.exit(f"benchmarks: {problem}")
+    print(report(results))
+    path = options.output / "results.json"
+    path.write_text(json.dumps(results, indent=1) + "\n")
+    picture = draw(options.peers, "benchmarks.picture", path) if results["medians"] else ""
+    print(f"\nwritten: {path}{picture}")
+    if not results["medians"]:
+        sys.exit(1)
+
+
+def run(options: argparse.Namespace) -> dict[str, Any]:
+    """Measure all systems round robin, so that a slow minute hits each of them."""
+    available = set(peers.ensure(options.peers)) | {"polyseme"}
+    names = [name for name in options.systems if SYSTEMS[name][3] in available]
+    matrices = options.output / "matrices"
+    logs = options.output / "logs"
+    logs.mkdir(parents=True, exist_ok=True)
+    needs_text = any(SYSTEMS[name][3] == "omikuji" for name in names)
+    data = prepare(options.data, matrices, options.rows, needs_text)
+    Y_test = read_matrix(matrices, "Y.tst")
+
+    runs: dict[str, list[dict[str, Any]]] = {name: [] for name in names}
+    failures: dict[str, str] = {}
+    for repeat in range(options.repeat):
+        for name in names:
+            if name in failures:
+                continue
+            say(f"round {repeat + 1} of {options.repeat}: {name}")
+            try:
+                runs[name].append(measure_system(name, matrices, Y_test, options))
+            except MeasurementError as problem:
+                failures[name] = str(problem)
+                say(f"  {name} failed: {problem} (see {logs / name}.*.log)")
+    shutil.rmtree(matrices)
+    return {
+        "data": data,
+        "machine": describe_machine(options),
+        "settings": {
+            "threads": options.threads,
+            "repeats": options.repeat,
+            "beam_size": BEAM_SIZE,
+            "branching": BRANCHING,
+            "max_leaf_size": MAX_LEAF_SIZE,
+            "threshold": THRESHOLD,
+            "single_queries": options.queries,
+        },
+        "medians": {name: medians(of_name) for name, of_name in runs.items() if of_name},
+        "failures": failures,
+        "runs": runs,
+    }
+
+
+def measure_system(
+    name: str, matrices: Path, Y_test: csr_matrix, options: argparse.Namespace
+) -> dict[str, Any]:
+    """Train in one process, predict in a new one."""
+    settings = options.best if name == "polyseme-best" else {}
+    own = SYSTEMS[name][3] == "polyseme"
+    python = sys.executable if own else peers.interpreter(options.peers)
+    model, labels = options.output / "model", options.output / "labels.npy"
+    common = [name, "--data", matrices, "--model", model, "--threads", options.threads]
+    common += ["--settings", json.dumps(settings)]
+    predict = ["predict", *common, "--queries", options.queries, "--labels", labels]
+    measured: dict[str, Any] = {}
+    try:
+        for stage, arguments in (("train", ["train", *common]), ("predict", predict)):
+            log = options.output / "logs" / f"{name}.{stage}.log"
+            words = [str(word) for word in arguments]
+            measured |= measure(python, words, options.threads, log, options.max_gib)
+        return measured | precision_at(np.load(labels), Y_test)
+    finally:
+        shutil.rmtree(model, ignore_errors=True)
+        labels.unlink(missing_ok=True)
+
+
+def medians(runs: list[dict[str, Any]]) -> dict[str, Any]:
+    """Take the median of each measure, phases included."""
+    phases = {
+        phase: float(np.median([run["phase_s"].get(phase, 0.0) for run in runs]))
+        for phase in runs[0]["phase_s"]
+    }
+    measures = [key for key in runs[0] if key not in ("phase_s", "peak_was_reset")]
+    return {
+        **{key: float(np.median([run[key] for run in runs])) for key in measures},
+        "phase_s": phases,
+    }
+
+
+def describe_machine(options: argparse.Namespace) -> dict[str, Any]:
+    """Say what a reader needs to compare figures of two machines."""
+    lines = Path("/proc/cpuinfo").read_text().splitlines()
+    processors = [line.split(":")[1].strip() for line in lines if line.startswith("model name")]
+    freeze = [str(peers.interpreter(options.peers)), "-m", "pip", "list", "--format=json"]
+    listed = subprocess.run(freeze, capture_output=True, text=True, check=False).stdout
+    wanted = {*peers.PEERS, "numpy", "scipy"}
+    packages = json.loads(listed or "[]")
+    return {
+        "processor": processors[0] if processors else platform.machine(),
+        "n_cores": len(processors),
+        "system": platform.platform(),
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "peers": {p["name"]: p["version"] for p in packages if p["name"] in wanted},
+    }
+
+
+def draw(environment: Path, module: str, results: Path) -> str:
+    """Draw in the peers' environment, which has matplotlib; say what was written."""
+    picture = results.with_suffix(".png")
+    command = [str(peers.interpreter(environment)), "-m", module]
+    command += [str(results.resolve()), str(picture.resolve())]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
+    if done.returncode:
+        last = (done.stderr.strip().splitlines() or ["no message"])[-1]
+        return f" (no picture: {last})"
+    return f", {picture}"
+
+
+def say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+def system_names(text: str) -> list[str]:
+    names = text.split(",")
+    unknown = [name for name in names if name not in SYSTEMS]
+    if unknown:
+        raise argparse.ArgumentTypeError(
+            f"unknown system {', '.join(unknown)}; there are {', '.join(SYSTEMS)}"
+        )
+    return names
+
+
+def parse_options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("--data", type=Path, required=True, help="folder with X.trn.npz, ...")
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--repeat", type=int, default=3, help="rounds; medians are reported")
+    parser.add_argument(
+        "--systems",
+        type=system_names,
+        default=list(SYSTEMS),
+        help=f"comma-separated, of: {', '.join(SYSTEMS)}",
+    )
+    parser.add_argument("--rows", type=int, help="only the first ROWS documents, for a quick try")
+    parser.add_argument("--queries", type=int, default=2000, help="rows predicted one at a time")
+    parser.add_argument(
+        "--best", type=json.loads, default={}, help="JSON settings for polyseme-best"
+    )
+    parser.add_argument("--peers", type=Path, default=peers.DEFAULT_FOLDER)
+    parser.add_argument("--output", type=Path, default=Path("build/benchmark"))
+    parser.add_argument("--max-gib", type=float, default=16.0, help="stop a process before this")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,176 @@
+"""How time and memory grow, on generated data: `python -m benchmarks.scaling`.
+
+Along each axis one thing changes and the rest stays at its default. Each point runs in processes
+of its own and is ended before it takes more memory than allowed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import shutil
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks import peers
+from benchmarks.__main__ import describe_machine, draw, say
+from benchmarks.generated import Shape, write_data
+from benchmarks.processes import MeasurementError, measure
+from benchmarks.report import table
+from benchmarks.systems import SYSTEMS
+
+SIZES = [10_000, 30_000, 100_000, 300_000, 1_000_000]
+
+
+@dataclass(frozen=True)
+class Point:
+    """One measurement: the data, the settings of the estimator, the threads."""
+
+    shape: Shape = field(default_factory=Shape)
+    settings: tuple[tuple[str, int], ...] = ()
+    n_threads: int = 2
+
+
+def axes() -> dict[str, dict[int, Point]]:
+    """Give axis -> value -> point; change what is measured here."""
+
+    def shapes(values: list[int], *names: str) -> dict[int, Point]:
+        return {v: Point(dataclasses.replace(Shape(), **dict.fromkeys(names, v))) for v in values}
+
+    def settings(name: str, values: list[int]) -> dict[int, Point]:
+        return {value: Point(settings=((name, value),)) for value in values}
+
+    return {
+        "labels": shapes(SIZES, "n_labels"),
+        "documents": shapes(SIZES, "n_documents"),
+        "labels and documents": shapes(SIZES, "n_labels", "n_documents"),
+        "features a row": shapes([25, 50, 100, 200, 400], "features_per_row"),
+        "copies": settings("copies", [1, 2, 3, 4, 5, 6]),
+        "beam size": settings("beam_size", [5, 10, 20, 40, 80]),
+        "threads": {n: Point(n_threads=n) for n in (1, 2)},
+    }
+
+
+def main() -> None:
+    options = parse_options()
+    chosen = {name: axes()[name] for name in options.axes}
+    measured = measure_all(chosen, options)
+    results = {
+        "system": options.system,
+        "machine": describe_machine(options),
+        "default": dataclasses.asdict(Shape()),
+        "axes": measured,
+        "slopes": {name: slopes(points) for name, points in measured.items()},
+    }
+    print(as_text(results))
+    path = options.output / "scaling.json"
+    path.write_text(json.dumps(results, indent=1) + "\n")
+    print(f"\nwritten: {path}{draw(options.peers, 'benchmarks.scaling_picture', path)}")
+
+
+def measure_all(
+    chosen: dict[str, dict[int, Point]], options: argparse.Namespace
+) -> dict[str, dict[int, dict[str, Any]]]:
+    """Measure each different point once; points of one data set follow each other."""
+    wanted = {
+        point: None
+        for points in chosen.values()
+        for value, point in points.items()
+        if options.largest is None or value <= options.largest
+    }
+    found: dict[Point, dict[str, Any]] = {}
+    for shape in dict.fromkeys(point.shape for point in wanted):
+        folder = options.output / "generated"
+        say(f"making {shape.n_documents:,} documents, {shape.n_labels:,} labels")
+        write_data(shape, folder)
+        for point in (p for p in wanted if p.shape == shape):
+            found[point] = measure_point(point, folder, options)
+            say(f"  {dict(point.settings)} {point.n_threads} threads: {found[point]}")
+        shutil.rmtree(folder)
+    return {
+        name: {value: found[point] for value, point in points.items() if point in found}
+        for name, points in chosen.items()
+    }
+
+
+def measure_point(point: Point, data: Path, options: argparse.Namespace) -> dict[str, Any]:
+    """Train and predict; a point that takes too much memory says so instead."""
+    model = options.output / "model"
+    own = SYSTEMS[options.system][3] == "polyseme"
+    python = sys.executable if own else peers.interpreter(options.peers)
+    common = [options.system, "--data", str(data), "--model", str(model)]
+    common += ["--threads", str(point.n_threads), "--queries", "200"]
+    common += ["--settings", json.dumps(dict(point.settings))]
+    result: dict[str, Any] = {}
+    try:
+        for stage in ("train", "predict"):
+            log = options.output / f"scaling.{stage}.log"
+            arguments = [stage, *common]
+            result |= measure(python, arguments, point.n_threads, log, options.max_gib)
+    except MeasurementError as problem:
+        return {"failed": str(problem)}
+    finally:
+        shutil.rmtree(model, ignore_errors=True)
+    return {key: value for key, value in result.items() if key != "peak_was_reset"}
+
+
+def slopes(points: dict[int, dict[str, Any]]) -> dict[str, float]:
+    """Fit the exponent of each measure: the slope of a straight line through the logarithms."""
+    good = {value: point for value, point in points.items() if "failed" not in point}
+    if len(good) < 2:
+        return {}
+    at = np.log(list(good))
+    return {
+        measure: float(np.polyfit(at, np.log([point[measure] for point in good.values()]), 1)[0])
+        for measure in ("train_s", "train_peak_mib", "disk_mb", "batch_us")
+    }
+
+
+def as_text(results: dict[str, Any]) -> str:
+    """Make a table an axis, with the exponents below."""
+    lines = []
+    for name, points in results["axes"].items():
+        rows = [[name, "train s", "mem MiB", "disk MB", "batch us"]]
+        for value, point in points.items():
+            if "failed" in point:
+                lines.append(f"{name} {value:,}: {point['failed']}")
+                continue
+            keys = ("train_s", "train_peak_mib", "disk_mb", "batch_us")
+            rows.append([f"{value:,}", *(f"{point[key]:,.1f}" for key in keys)])
+        exponents = results["slopes"][name].values()
+        rows.append(["grows with power", *(f"{exponent:.2f}" for exponent in exponents)])
+        lines += ["", *table([row + [""] * (5 - len(row)) for row in rows])]
+    return "\n".join(lines)
+
+
+def axis_names(text: str) -> list[str]:
+    names = text.split(",")
+    unknown = [name for name in names if name not in axes()]
+    if unknown:
+        raise argparse.ArgumentTypeError(
+            f"unknown axis {', '.join(unknown)}; there are {', '.join(axes())}"
+        )
+    return names
+
+
+def parse_options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.scaling", description=__doc__)
+    parser.add_argument("--axes", type=axis_names, default=list(axes()), help="comma-separated")
+    parser.add_argument("--system", choices=list(SYSTEMS), default="polyseme-copies2")
+    parser.add_argument("--largest", type=int, help="leave out points beyond this value")
+    parser.add_argument("--peers", type=Path, default=peers.DEFAULT_FOLDER)
+    parser.add_argument("--output", type=Path, default=Path("build/benchmark"))
+    parser.add_argument("--max-gib", type=float, default=16.0)
+    options = parser.parse_args()
+    options.output.mkdir(parents=True, exist_ok=True)
+    peers.ensure(options.peers)
+    return options
+
+
+if __name__ == "__main__":
+    main()
