@@ -12,9 +12,10 @@ namespace polyseme {
 namespace {
 
 constexpr double kFineStep = 0.01;
-constexpr double kCoarseStep = 1.0 / 16;  // enough to find a price
-constexpr int kMaxRuns = 40;
+constexpr double kCoarseStep = 1.0 / 16;  // enough to find a price nearby
+constexpr int kMaxRuns = 30;
 constexpr double kToleratedShare = 1e-3;
+constexpr double kNarrow = 1e-5;
 
 // Turns the outcome of an auction into a complete assignment: every label somewhere, no cluster
 // beyond its size.
@@ -215,18 +216,27 @@ ChosenClusters solve(const AssignmentProblem& problem, int64_t copies, int64_t m
         return n_missing;
     };
 
+    const auto find_price = [&](double price, double growth, double step) {
+        double low = 0;
+        double high = std::numeric_limits<double>::infinity();
+        for (int run = 0; run < kMaxRuns; ++run) {
+            const int64_t n_missing = n_missing_at(price, step);
+            // What is missing, times its price, bounds what a better price could still bring.
+            const double loss = static_cast<double>(std::abs(n_missing)) * price;
+            if (loss <= kToleratedShare * static_cast<double>(most)) break;
+            (n_missing > 0 ? low : high) = price;
+            if (high - low < kNarrow * high) break;
+            if (std::isinf(high))
+                price *= growth;
+            else
+                price = low == 0 ? price / growth : (low + high) / 2;
+        }
+        return price;
+    };
+
     if (n_missing_at(0, kFineStep) <= 0) return best;
-    double low = 0;
-    double high = std::numeric_limits<double>::infinity();
-    double price = 1;
-    for (int run = 0; run < kMaxRuns; ++run) {
-        const int64_t n_missing = n_missing_at(price, kCoarseStep);
-        // What is missing, times its price, bounds what a better price could still bring.
-        if (static_cast<double>(std::abs(n_missing)) * price <= kToleratedShare * static_cast<double>(most)) break;
-        (n_missing > 0 ? low : high) = price;
-        price = std::isinf(high) ? 2 * price : (low + high) / 2;
-    }
-    n_missing_at(price, kFineStep);
+    const double nearly = find_price(1, 2, kCoarseStep);
+    find_price(nearly, 1 + kCoarseStep, kFineStep);
     return best;
 }
 

@@ -1,8 +1,8 @@
 // An auction of places in clusters of limited size.
 //
 // Labels bid for their best clusters, counts less prices; a full cluster throws out its lowest bid,
-// and that label bids again. Every bid raises a label's offer by at least `step` times its count, so
-// that the outcome is within that share of the best one and no pair bids more than 1 / step times.
+// and that label bids again. Every bid raises a label's offer by at least `step` times its count,
+// so that the outcome is within that share of the best and no pair bids more than 1 / step times.
 #pragma once
 
 #include <cstdint>

@@ -138,9 +138,10 @@ def capped(
     """Choose as `closed_form` does, with at most `max_cluster_size` labels a cluster.
 
     The paper's Eq. (PGD-v2): the most counts under that limit, with every label in at least one
-    cluster, found by an auction that stays within about one percent of the best. A label for which
-    none of its candidates has room stays in its present cluster, or else goes where there is most
-    room. `max_cluster_size` is `default_max_cluster_size` unless given; `seed` and `n_threads` are
+    cluster, found by an auction. It stays within one percent of the best; with a limit so tight
+    that second slots must give way to first ones, that is usual but not guaranteed. A label for
+    which none of its candidates has room stays in its present cluster, or else goes where there is
+    most room. `max_cluster_size` is `default_max_cluster_size` unless given; `seed` and `n_threads` are
     not used.
     """
     size = _checked_max_cluster_size(present, max_cluster_size)
