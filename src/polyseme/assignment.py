@@ -141,8 +141,7 @@ def capped(
     cluster, found by an auction. It stays within one percent of the best; with a limit so tight
     that second slots must give way to first ones, that is usual but not guaranteed. A label for
     which none of its candidates has room stays in its present cluster, or else goes where there is
-    most room. `max_cluster_size` is `default_max_cluster_size` unless given; `seed` and `n_threads` are
-    not used.
+    most room. `max_cluster_size` is `default_max_cluster_size` unless given; `seed` is not used.
     """
     size = _checked_max_cluster_size(present, max_cluster_size)
     return _choose(
