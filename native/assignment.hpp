@@ -52,7 +52,8 @@ ChosenClusters choose_coverage(const AssignmentProblem& problem, int64_t copies,
                                RunControl& control);
 
 // The paper's Eq. (PGD-v2): most counts with at most `max_cluster_size` labels a cluster and every
-// label somewhere. Within one percent of the best, by an auction.
+// label somewhere. An auction: within one percent of the best, except where places are so scarce
+// that extra slots must give way; there the price of these is searched for, without a guarantee.
 ChosenClusters choose_capped(const AssignmentProblem& problem, int64_t copies,
                              int64_t max_cluster_size, RunControl& control);
 

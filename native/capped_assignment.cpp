@@ -1,4 +1,7 @@
 #include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <limits>
 #include <numeric>
 #include <queue>
 
@@ -8,7 +11,11 @@
 namespace polyseme {
 namespace {
 
-constexpr int kPriceSteps = 12;
+constexpr double kFineStep = 0.01;
+constexpr double kCoarseStep = 1.0 / 16;  // enough to find a price nearby
+constexpr int kMaxRuns = 30;
+constexpr double kToleratedShare = 1e-3;
+constexpr double kNarrow = 1e-5;
 
 // Turns the outcome of an auction into a complete assignment: every label somewhere, no cluster
 // beyond its size.
@@ -61,22 +68,37 @@ class Completion {
         }
     }
 
-    // A label without a place: its best candidate with room, its present cluster, or most room.
-    void place_all_labels() {
-        std::vector<int32_t> strangers;
-        for (int32_t label = 0; label < problem_.n_labels(); ++label) {
-            if (n_held_[label] > 0) continue;
-            int64_t best = -1;
-            for (int64_t e = begin(label); e < end(label); ++e)
-                if (has_room(e) && (best < 0 || problem_.comes_first(label, e, best))) best = e;
-            if (best >= 0)
-                take(label, best);
-            else
-                strangers.push_back(label);
+    // Candidates with room, the highest counts first, for labels with fewer than `n_wanted` slots.
+    void fill_room(int64_t n_wanted) {
+        struct Wish {
+            int32_t count;
+            int32_t label;
+            int64_t entry;
+        };
+        std::vector<Wish> wishes;
+        for (int32_t label = 0; label < problem_.n_labels(); ++label)
+            for (int64_t e = begin(label); e < end(label) && n_held_[label] < n_wanted; ++e)
+                if (!holds_[e] && has_room(e))
+                    wishes.push_back({problem_.candidates.counts[e], label, e});
+        std::sort(wishes.begin(), wishes.end(), [&](const Wish& wish, const Wish& other) {
+            if (wish.count != other.count) return wish.count > other.count;
+            if (wish.label != other.label) return wish.label < other.label;
+            return problem_.wins_tie(wish.label, wish.entry, other.entry);
+        });
+        for (const auto& [count, label, entry] : wishes) {
+            if (n_held_[label] >= n_wanted || !has_room(entry)) continue;
+            holds_[entry] = 1;
+            ++n_held_[label];
+            --room_[problem_.candidates.columns[entry]];
         }
+    }
+
+    // The labels that no candidate has room for: their present cluster, or where most room is.
+    void place_others() {
         std::vector<Slot> at_home;
         std::vector<int32_t> homeless;
-        for (const int32_t label : strangers) {
+        for (int32_t label = 0; label < problem_.n_labels(); ++label) {
+            if (n_held_[label] > 0) continue;
             const auto present = problem_.present.row(label);
             const auto home = std::find_if(present.begin(), present.end(),
                                            [&](int32_t cluster) { return room_[cluster] > 0; });
@@ -89,33 +111,12 @@ class Completion {
         }
         settle(homeless);
         // A label that was never matched keeps its other present clusters too.
-        for (const auto [label, home] : at_home) {
+        for (const auto& [label, home] : at_home) {
             if (problem_.candidates.n_candidates(label) > 0) continue;
             for (const int32_t cluster : problem_.present.row(label))
                 if (cluster != home && room_[cluster] > 0 && n_held_[label] < copies_)
                     take_elsewhere(label, cluster);
         }
-    }
-
-    // Uses room that is left for candidates that count most.
-    void fill_room() {
-        struct Wish {
-            int32_t count;
-            int32_t label;
-            int64_t entry;
-        };
-        std::vector<Wish> wishes;
-        for (int32_t label = 0; label < problem_.n_labels(); ++label)
-            for (int64_t e = begin(label); e < end(label); ++e)
-                if (!holds_[e] && has_room(e) && n_held_[label] < copies_)
-                    wishes.push_back({problem_.candidates.counts[e], label, e});
-        std::sort(wishes.begin(), wishes.end(), [&](const Wish& wish, const Wish& other) {
-            if (wish.count != other.count) return wish.count > other.count;
-            if (wish.label != other.label) return wish.label < other.label;
-            return problem_.wins_tie(wish.label, wish.entry, other.entry);
-        });
-        for (const Wish& wish : wishes)
-            if (has_room(wish.entry) && n_held_[wish.label] < copies_) take(wish.label, wish.entry);
     }
 
     int64_t total_count() const {
@@ -153,12 +154,6 @@ class Completion {
     int64_t end(int64_t label) const { return problem_.candidates.starts[label + 1]; }
     bool has_room(int64_t entry) const { return room_[problem_.candidates.columns[entry]] > 0; }
 
-    void take(int32_t label, int64_t entry) {
-        holds_[entry] = 1;
-        ++n_held_[label];
-        --room_[problem_.candidates.columns[entry]];
-    }
-
     // A place in a cluster that is no candidate of the label.
     void take_elsewhere(int32_t label, int32_t cluster) {
         elsewhere_.push_back({label, cluster});
@@ -194,19 +189,25 @@ class Completion {
     std::vector<Slot> elsewhere_;  // places that cover no document
 };
 
+// A label without a slot can always be put where there is room, so the one thing that ties labels
+// together, besides the size of clusters, is the number of extra slots: all places less one for
+// each label. Where the auction hands out more of them, they are given a price.
 ChosenClusters solve(const AssignmentProblem& problem, int64_t copies, int64_t max_cluster_size,
                      const RunControl& control) {
+    const int64_t n_extra = problem.n_clusters() * max_cluster_size - problem.n_labels();
+    copies = std::min(copies, 1 + n_extra);
     LabelAuction auction(problem, copies, max_cluster_size);
     ChosenClusters best;
     int64_t most = -1;
     // Keeps the outcome if it is the best so far; returns how many places labels lacked.
-    const auto n_missing_at = [&](double extra_price) {
-        auction.run(extra_price, control);
+    const auto n_missing_at = [&](double extra_price, double step) {
+        auction.run(extra_price, step, control);
         Completion completion(problem, auction, copies, max_cluster_size);
         const int64_t n_missing = completion.n_missing();
         if (n_missing > 0) completion.drop_extra_slots(n_missing);
-        completion.place_all_labels();
-        completion.fill_room();
+        completion.fill_room(1);
+        completion.place_others();
+        completion.fill_room(copies);
         const int64_t total = completion.total_count();
         if (total > most) {
             most = total;
@@ -215,17 +216,27 @@ ChosenClusters solve(const AssignmentProblem& problem, int64_t copies, int64_t m
         return n_missing;
     };
 
-    if (n_missing_at(0) <= 0) return best;
-    // Tight clusters: look for the price of an extra slot that leaves a place for every label.
-    double low = 0;
-    double high = 1;
-    for (; n_missing_at(high) > 0; high *= 2) low = high;
-    for (int step = 0; step < kPriceSteps; ++step) {
-        const double middle = (low + high) / 2;
-        const int64_t n_missing = n_missing_at(middle);
-        if (n_missing == 0) break;
-        (n_missing > 0 ? low : high) = middle;
-    }
+    const auto find_price = [&](double price, double growth, double step) {
+        double low = 0;
+        double high = std::numeric_limits<double>::infinity();
+        for (int run = 0; run < kMaxRuns; ++run) {
+            const int64_t n_missing = n_missing_at(price, step);
+            // What is missing, times its price, bounds what a better price could still bring.
+            const double loss = static_cast<double>(std::abs(n_missing)) * price;
+            if (loss <= kToleratedShare * static_cast<double>(most)) break;
+            (n_missing > 0 ? low : high) = price;
+            if (high - low < kNarrow * high) break;
+            if (std::isinf(high))
+                price *= growth;
+            else
+                price = low == 0 ? price / growth : (low + high) / 2;
+        }
+        return price;
+    };
+
+    if (n_missing_at(0, kFineStep) <= 0) return best;
+    const double nearly = find_price(1, 2, kCoarseStep);
+    find_price(nearly, 1 + kCoarseStep, kFineStep);
     return best;
 }
 

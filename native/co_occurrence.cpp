@@ -7,6 +7,8 @@ namespace polyseme {
 namespace {
 
 constexpr int64_t kLabelsPerChunk = 256;
+// Where a label meets more than this share of all clusters, a scan is faster than a sort.
+constexpr int64_t kScanShare = 16;
 
 int64_t n_chunks_of(int64_t n_labels) { return (n_labels + kLabelsPerChunk - 1) / kLabelsPerChunk; }
 
@@ -41,14 +43,21 @@ CoOccurrence count_co_occurrence(const PatternView& label_rows, const MatrixView
                     total.score += matched.values[e];
                 }
             }
-            std::sort(part.clusters.begin() + first, part.clusters.end());
+            const auto n_found = static_cast<int64_t>(part.clusters.size()) - first;
+            if (n_found < matched.n_cols / kScanShare) {
+                std::sort(part.clusters.begin() + first, part.clusters.end());
+            } else {
+                auto next = part.clusters.begin() + first;
+                for (int32_t cluster = 0; cluster < matched.n_cols; ++cluster)
+                    if (totals[cluster].count > 0) *next++ = cluster;
+            }
             for (auto e = first; e < static_cast<int64_t>(part.clusters.size()); ++e) {
                 Total& total = totals[part.clusters[e]];
                 part.counts.push_back(total.count);
                 part.scores.push_back(static_cast<float>(total.score));
                 total = {};
             }
-            all.starts[label + 1] = static_cast<int64_t>(part.clusters.size()) - first;
+            all.starts[label + 1] = n_found;
         }
         control.advance(end - chunk * kLabelsPerChunk);
     });

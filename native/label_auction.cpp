@@ -27,8 +27,9 @@ LabelAuction::LabelAuction(const AssignmentProblem& problem, int64_t copies,
     bids_.resize(bid_starts_.back());
 }
 
-void LabelAuction::run(double extra_price, const RunControl& control) {
+void LabelAuction::run(double extra_price, double step, const RunControl& control) {
     extra_price_ = extra_price;
+    step_ = step;
     std::fill(n_bids_.begin(), n_bids_.end(), 0);
     std::fill(prices_.begin(), prices_.end(), 0.0);
     std::fill(holds_.begin(), holds_.end(), 0);
@@ -54,7 +55,7 @@ void LabelAuction::bid_for_free_slots(int32_t label) {
     const int32_t n_held = n_held_[label];
     // A little more for each label than for the one before: not all change their mind at once.
     const double extra_price =
-        extra_price_ * (1 + kStep * label / static_cast<double>(problem_.n_labels()));
+        extra_price_ * (1 + step_ * label / static_cast<double>(problem_.n_labels()));
     size_t n_taken = 0;
     while (n_taken < std::min(n_free, offers_.size()) &&
            offers_[n_taken].net > (n_held + n_taken > 0 ? extra_price : 0.0))
@@ -65,7 +66,7 @@ void LabelAuction::bid_for_free_slots(int32_t label) {
     if (n_taken < offers_.size()) fallback = std::max(fallback, offers_[n_taken].net);
     for (size_t i = 0; i < n_taken; ++i) {
         const int64_t entry = offers_[i].entry;
-        const double amount = problem_.candidates.counts[entry] * (1 + kStep) - fallback;
+        const double amount = problem_.candidates.counts[entry] * (1 + step_) - fallback;
         const auto position = static_cast<int32_t>(entry - problem_.candidates.starts[label]);
         holds_[entry] = 1;
         ++n_held_[label];

@@ -1,8 +1,8 @@
 // An auction of places in clusters of limited size.
 //
 // Labels bid for their best clusters, counts less prices; a full cluster throws out its lowest bid,
-// and that label bids again. Every bid raises a label's offer by at least kStep times its count, so
-// that the outcome is within that share of the best one and no pair bids more than 1 / kStep times.
+// and that label bids again. Every bid raises a label's offer by at least `step` times its count,
+// so that the outcome is within that share of the best and no pair bids more than 1 / step times.
 #pragma once
 
 #include <cstdint>
@@ -15,12 +15,10 @@ namespace polyseme {
 
 class LabelAuction {
   public:
-    static constexpr double kStep = 1.0 / 128;
-
     LabelAuction(const AssignmentProblem& problem, int64_t copies, int64_t max_cluster_size);
 
     // Starts over. A label pays `extra_price`, in counts, for each slot but its first.
-    void run(double extra_price, const RunControl& control);
+    void run(double extra_price, double step, const RunControl& control);
 
     bool holds(int64_t entry) const { return holds_[entry] != 0; }
     int32_t n_held(int64_t label) const { return n_held_[label]; }
@@ -52,6 +50,7 @@ class LabelAuction {
     const AssignmentProblem& problem_;
     int64_t copies_;
     double extra_price_ = 0;
+    double step_ = 0;
     std::vector<int64_t> bid_starts_;  // by cluster: as many places as can ever be taken
     std::vector<Bid> bids_;            // a heap for each cluster, the lowest bid in front
     std::vector<int64_t> n_bids_;      // by cluster

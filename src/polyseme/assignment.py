@@ -5,9 +5,8 @@ gives an `Assignment`: new clusters, with what they do to the pairs that the bea
 
 Everywhere, candidates are taken in one order of choice: count, then the sum of matcher scores,
 then the label's present cluster, then the lower id. A label that was never matched keeps its
-present clusters. All methods but `adaptive` fill a label's copies even where a further slot covers
-no further document, so that they compare at the same budget: such a slot is still a second
-opinion.
+present clusters. All methods but `adaptive` fill a label's copies even where a further slot
+covers no further document: they compare at the same budget, and the slot is a second opinion.
 """
 
 from __future__ import annotations
@@ -21,6 +20,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from polyseme import _native
+from polyseme.co_occurrence import CoOccurrence, co_occurrence, index_arrays, objective
 from polyseme.label_clusters import LabelClusters
 
 __all__ = [
@@ -39,57 +39,6 @@ __all__ = [
 ]
 
 _Rows = tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]
-
-
-@dataclass(frozen=True)
-class CoOccurrence:
-    """How often, and how surely, the documents of a label are matched to each cluster.
-
-    Attributes
-    ----------
-    counts : csr_array of int32, shape (n_labels, n_clusters)
-        Documents of the label that were matched to the cluster. (The paper's Y^T M.)
-    scores : csr_array of float32, shape (n_labels, n_clusters)
-        The sum of the matcher's scores of these documents; stored where `counts` is.
-    label_rows : csr_array, shape (n_labels, n_documents)
-        The documents of each label; the stored entries count, not their values.
-    matched : csr_array of float32, shape (n_documents, n_clusters)
-        The clusters of each document; the stored entries are the matches.
-    """
-
-    counts: sp.csr_array
-    scores: sp.csr_array
-    label_rows: sp.csr_array
-    matched: sp.csr_array
-
-    @property
-    def n_labels(self) -> int:
-        """Number of labels."""
-        return int(self.counts.shape[0])
-
-    @property
-    def n_clusters(self) -> int:
-        """Number of clusters."""
-        return int(self.counts.shape[1])
-
-    @property
-    def n_positives(self) -> int:
-        """Number of (document, label) pairs."""
-        return int(self.label_rows.nnz)
-
-    def count_at(self, clusters: LabelClusters) -> npt.NDArray[np.int64]:
-        """Return the count of each slot's label and cluster, shape (n_slots,)."""
-        n_clusters = np.int64(self.n_clusters)
-        label = np.repeat(np.arange(self.n_labels), np.diff(self.counts.indptr))
-        stored = np.append(label * n_clusters + self.counts.indices, np.iinfo(np.int64).max)
-        wanted = clusters.labels * n_clusters + clusters.cluster_of_slot
-        at = np.searchsorted(stored, wanted)
-        counts = np.append(self.counts.data, 0)[at]
-        return np.where(stored[at] == wanted, counts, 0).astype(np.int64)
-
-    def objective(self, clusters: LabelClusters, *, n_threads: int = 1) -> int:
-        """Count the (document, label) pairs that the beam can reach, see `objective`."""
-        return _count_reached(self.label_rows, self.matched, clusters, n_threads)
 
 
 @dataclass(frozen=True)
@@ -136,67 +85,6 @@ class Method(Protocol):
         n_threads: int = 1,
     ) -> Assignment:
         """Choose at most `copies` clusters for each label."""
-
-
-def co_occurrence(
-    Y: sp.sparray | sp.spmatrix,
-    matched: sp.sparray | sp.spmatrix,
-    *,
-    n_threads: int = 1,
-    progress: Callable[[int], object] | None = None,
-) -> CoOccurrence:
-    """Count how often the documents of each label are matched to each cluster.
-
-    Parameters
-    ----------
-    Y : sparse matrix, shape (n_documents, n_labels)
-        The labels of each document; the stored entries count.
-    matched : sparse matrix, shape (n_documents, n_clusters)
-        The matcher's result; the stored entries are the matches, their values the scores.
-    n_threads : int
-        The result does not depend on it.
-    progress : callable, optional
-        Called now and then with the number of labels done.
-    """
-    label_rows, matched = _canonical(sp.csr_array(Y).T), _canonical(matched)
-    _check_documents(label_rows, matched)
-    if not np.isfinite(matched.data).all():
-        raise ValueError("matched contains NaN or infinity; matcher scores must be finite.")
-    n_clusters = int(matched.shape[1])
-    starts, clusters, counts, scores = _native.count_co_occurrence(
-        *_rows(label_rows), *_rows(matched), matched.data, n_clusters, n_threads, progress
-    )
-    shape = (int(label_rows.shape[0]), n_clusters)
-    return CoOccurrence(
-        counts=sp.csr_array((counts, clusters, starts), shape=shape),
-        scores=sp.csr_array((scores, clusters, starts), shape=shape),
-        label_rows=label_rows,
-        matched=matched,
-    )
-
-
-def objective(
-    Y: sp.sparray | sp.spmatrix,
-    matched: sp.sparray | sp.spmatrix,
-    clusters: LabelClusters,
-    *,
-    n_threads: int = 1,
-) -> int:
-    """Count the positive (document, label) pairs that the beam can reach.
-
-    A pair is reached if the document is matched to at least one cluster of the label. (The paper's
-    objective (7), Tr(Y^T Binary(M C^T)), without building any of its matrices.)
-
-    Parameters
-    ----------
-    Y : sparse matrix, shape (n_documents, n_labels)
-    matched : sparse matrix, shape (n_documents, n_clusters)
-    clusters : LabelClusters
-    n_threads : int
-    """
-    label_rows, matched = _canonical(sp.csr_array(Y).T), _canonical(matched)
-    _check_documents(label_rows, matched)
-    return _count_reached(label_rows, matched, clusters, n_threads)
 
 
 def closed_form(
@@ -250,10 +138,10 @@ def capped(
     """Choose as `closed_form` does, with at most `max_cluster_size` labels a cluster.
 
     The paper's Eq. (PGD-v2): the most counts under that limit, with every label in at least one
-    cluster, found by an auction that stays within about one percent of the best. A label for which
-    none of its candidates has room stays in its present cluster, or else goes where there is most
-    room. `max_cluster_size` is `default_max_cluster_size` unless given; `seed` and `n_threads` are
-    not used.
+    cluster, found by an auction. It stays within one percent of the best; with a limit so tight
+    that second slots must give way to first ones, that is usual but not guaranteed. A label for
+    which none of its candidates has room stays in its present cluster, or else goes where there is
+    most room. `max_cluster_size` is `default_max_cluster_size` unless given; `seed` is not used.
     """
     size = _checked_max_cluster_size(present, max_cluster_size)
     return _choose(
@@ -303,7 +191,7 @@ def random(
     copies = min(copies, n_clusters)
     # One row for each label, its clusters ascending; n_clusters marks a free place.
     owned = np.full((n_labels, copies), n_clusters, dtype=np.int64)
-    starts, clusters = _rows(present.to_matrix())
+    starts, clusters = index_arrays(present.to_matrix())
     label = np.repeat(np.arange(n_labels), np.diff(starts))
     place = np.arange(len(clusters)) - starts[label]
     kept = place < copies
@@ -386,12 +274,12 @@ def _choose(
     """Run a native method; without a limit, a cluster may take every label."""
     _check(counted, present, copies)
     starts, clusters = choose(
-        *_rows(counted.counts),
+        *index_arrays(counted.counts),
         counted.counts.data,
         counted.scores.data,
-        *_rows(present.to_matrix()),
-        *_rows(counted.label_rows),
-        *_rows(counted.matched),
+        *index_arrays(present.to_matrix()),
+        *index_arrays(counted.label_rows),
+        *index_arrays(counted.matched),
         present.n_clusters,
         copies,
         max_cluster_size or max(1, present.n_labels),
@@ -411,42 +299,3 @@ def _report(
         objective_after=counted.objective(chosen, n_threads=n_threads),
         n_positives=counted.n_positives,
     )
-
-
-def _count_reached(
-    label_rows: sp.csr_array, matched: sp.csr_array, clusters: LabelClusters, n_threads: int
-) -> int:
-    if (clusters.n_labels, clusters.n_clusters) != (label_rows.shape[0], matched.shape[1]):
-        raise ValueError(
-            f"clusters has {clusters.n_labels} labels and {clusters.n_clusters} clusters, but Y "
-            f"has {label_rows.shape[0]} labels and matched has {matched.shape[1]} clusters."
-        )
-    return _native.count_reached(
-        *_rows(label_rows),
-        *_rows(matched),
-        *_rows(clusters.to_matrix()),
-        clusters.n_clusters,
-        n_threads,
-    )
-
-
-def _check_documents(label_rows: sp.csr_array, matched: sp.csr_array) -> None:
-    if label_rows.shape[1] != matched.shape[0]:
-        raise ValueError(
-            f"Y has {label_rows.shape[1]} rows and matched has {matched.shape[0]}; "
-            "both need one for each document."
-        )
-
-
-def _canonical(matrix: sp.sparray | sp.spmatrix) -> sp.csr_array:
-    """Sorted rows without duplicates, as float32; the input stays as it is."""
-    rows = sp.csr_array(matrix, dtype=np.float32)
-    if not rows.has_canonical_format:
-        rows = rows.copy()
-        rows.sum_duplicates()
-    return rows
-
-
-def _rows(matrix: sp.csr_array) -> _Rows:
-    """Return row starts and columns in the types of the native core."""
-    return matrix.indptr.astype(np.int64, copy=False), matrix.indices.astype(np.int32, copy=False)

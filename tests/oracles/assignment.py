@@ -90,11 +90,9 @@ def coverage(
 def best_cover(Y: Array, is_matched: Array, copies: int) -> int:
     """The best value of (7) with `copies` clusters a label, by brute force."""
     n_clusters = is_matched.shape[1]
-    subsets = [list(s) for s in combinations(range(n_clusters), min(copies, n_clusters))]
-    return sum(
-        max(covered(Y, is_matched, label, subset) for subset in subsets)
-        for label in range(Y.shape[1])
-    )
+    subsets = np.array(list(combinations(range(n_clusters), min(copies, n_clusters))))
+    documents = [is_matched[Y[:, label] > 0] for label in range(Y.shape[1])]
+    return sum(int(rows[:, subsets].any(axis=2).sum(axis=0).max()) for rows in documents)
 
 
 def adaptive(
