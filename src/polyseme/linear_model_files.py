@@ -184,11 +184,13 @@ def _weights(
         array = stored.arrays.get(f"{part}.{name}")
         dtype = array.dtype if array is not None and array.dtype in dtypes else dtypes[0]
         arrays[name] = require_array(stored, f"{part}.{name}", dtype, (None,))
-    require_finite(stored, f"{part}.weights")
-    require_finite(stored, f"{part}.bias")
+    for name in ("weights", "values", "bias"):
+        require_finite(stored, f"{part}.{name}")
     weights = LinearWeights.from_arrays(arrays, n_features)
     try:
         _ = weights.level  # the native side checks everything that could lead outside an array
     except ValueError as error:
         raise _damaged(stored, f"in its {part}, {error}") from None
+    except TypeError:
+        raise _damaged(stored, f"the types of arrays in its {part} do not fit") from None
     return weights

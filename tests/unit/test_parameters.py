@@ -26,6 +26,7 @@ CHOICES = {
     "training_rows": ("teacher-forcing", "matcher-aware", "both"),
     "activation": ("l3-hinge", "sigmoid", "none"),
     "merge": ("mean", "sum", "max"),
+    "weight_bits": (8, 32),
 }
 SWITCHES = ("finetune_matcher", "sense_positives")
 

@@ -289,19 +289,19 @@ def some_array(ending, position, value):
 @pytest.mark.parametrize(
     ("ending", "position", "value"),
     [
-        ("weights", 0, np.nan),
-        ("weights", -1, np.inf),
         ("bias", 0, np.nan),
         ("bias", -1, -np.inf),
-        ("features", 0, -1),
-        ("features", -1, 10**6),
+        ("values", 5, np.nan),
+        ("values", -1, np.inf),
+        ("buckets", 0, 7),
+        ("buckets", 2, 2**32 - 1),
+        ("buckets", -1, 2**31),
         ("row_starts", 0, 1),
         ("row_starts", 1, -5),
         ("row_starts", -1, 10**9),
         ("entry_starts", 1, 10**9),
-        ("entry_ends", 0, 2**31),
+        ("counts", 0, 99),
         ("columns", 0, 200),
-        ("words_rows", 0, 2**32 - 1),
     ],
 )
 def test_numbers_that_do_not_fit_in_the_weights(folder, part, ending, position, value):
