@@ -1,0 +1,117 @@
+"""The documents say what is so: their examples run, their commands parse, their paths exist."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import shlex
+from fnmatch import fnmatch
+from pathlib import Path
+
+import pytest
+
+from polyseme import XRLinear
+from polyseme.cli import main
+
+ROOT = Path(__file__).parents[2]
+DOCUMENTS = [
+    "README.md",
+    "ARCHITECTURE.md",
+    "CONTRIBUTING.md",
+    "CHANGELOG.md",
+    "docs/settings.md",
+]
+OURS = ("src/polyseme", "native", "tests", "benchmarks")
+SOURCES = (".py", ".pyi", ".hpp", ".cpp", ".txt")
+
+
+def text_of(name: str) -> str:
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+def blocks(name: str, language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```$", text_of(name), re.S | re.M)
+
+
+def commands() -> list[str]:
+    lines = "\n".join(blocks("README.md", "sh")).splitlines()
+    return [line for line in lines if line.startswith("polyseme ")]
+
+
+def source_files() -> list[Path]:
+    files = [file for folder in OURS for file in (ROOT / folder).rglob("*")]
+    return [file for file in files if file.suffix in SOURCES and file.name != "__init__.py"]
+
+
+def paths_on_the_map() -> list[str]:
+    map_of_tree = blocks("ARCHITECTURE.md", "")[0].replace("<module>", "*")
+    return re.findall(r"[\w*./]*\w*[\w*]\.(?:\w+|\*)(?!\w)", map_of_tree)
+
+
+def test_the_python_of_the_readme_runs(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (example,) = blocks("README.md", "python")
+    exec(compile(example, "README.md", "exec"), {})
+    printed = capsys.readouterr().out
+    assert float(printed.split()[1]) > 90
+    assert printed.count("tank in cluster") == 2
+    assert (tmp_path / "tagger" / "model.json").exists()
+
+
+@pytest.mark.parametrize("line", commands())
+def test_a_command_of_the_readme_parses(line):
+    _, verb, *arguments = shlex.split(line, comments=True)
+    main.commands[verb].make_context(verb, arguments)
+
+
+def test_every_verb_has_an_example_in_the_readme():
+    assert {line.split()[1] for line in commands()} == set(main.commands)
+
+
+@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md"])
+def test_every_make_command_is_a_target(name):
+    wanted = re.findall(r"^make (\S+)", "".join(blocks(name, "sh")), re.M)
+    targets = re.findall(r"^([\w-]+):", text_of("Makefile"), re.M)
+    assert wanted
+    assert set(wanted) <= set(targets)
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_links_between_documents_lead_somewhere(name):
+    links = re.findall(r"\]\(([^)#]+)\)", text_of(name))
+    here = (ROOT / name).parent
+    missing = [link for link in links if "://" not in link and not (here / link).exists()]
+    assert missing == []
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_blocks_of_code_fit_eighty_columns(name):
+    lines = "".join(re.findall(r"^```\w*\n(.*?)^```$", text_of(name), re.S | re.M)).splitlines()
+    assert [line for line in lines if len(line) > 80] == []
+
+
+def test_settings_list_every_parameter_with_its_default():
+    listed = dict(re.findall(r"^\| `(\w+)` \| `([^`]+)` \|", text_of("docs/settings.md"), re.M))
+    parameters = inspect.signature(XRLinear).parameters.values()
+    assert listed == {parameter.name: repr(parameter.default) for parameter in parameters}
+
+
+def test_every_source_file_is_on_the_map():
+    named = [Path(path).name for path in paths_on_the_map()]
+    missing = [
+        str(file.relative_to(ROOT))
+        for file in source_files()
+        if not any(fnmatch(file.name, name) for name in named)
+    ]
+    assert missing == []
+
+
+def test_every_path_on_the_map_exists():
+    folders = [ROOT / folder for folder in ("docs", ".ci", *OURS)]
+    known = [*ROOT.iterdir(), *(file for folder in folders for file in folder.rglob("*"))]
+    missing = [
+        path
+        for path in paths_on_the_map()
+        if not any(fnmatch(file.as_posix(), f"*/{path}") for file in known)
+    ]
+    assert missing == []
