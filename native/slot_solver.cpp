@@ -12,20 +12,39 @@ namespace polyseme {
 
 namespace {
 
+// Sums and products run on whole rows of lanes. Comparisons run on eight lanes at a time: that
+// many every compiler knows to compare at once, wider ones some take apart.
 template <int Lanes>
 struct Vectors {
     typedef float Float __attribute__((vector_size(Lanes * 4)));
-    typedef int32_t Int __attribute__((vector_size(Lanes * 4)));
     typedef int8_t Byte __attribute__((vector_size(Lanes)));
 };
+typedef Vectors<8>::Float Eight;
+typedef Vectors<8>::Byte EightBytes;
+typedef int32_t EightInts __attribute__((vector_size(32)));
+
+template <int Size>
+struct Bytes {
+    typedef uint8_t Vector __attribute__((vector_size(Size)));
+};
+
+// Whether any bit of a mask is set; folds the vector in halves down to a word.
+template <int Size>
+POLYSEME_INLINE bool any_byte_set(const typename Bytes<Size>::Vector& mask) {
+    if constexpr (Size > 16) {
+        typename Bytes<Size / 2>::Vector halves[2];
+        std::memcpy(halves, &mask, Size);
+        return any_byte_set<Size / 2>(halves[0] | halves[1]);
+    } else {
+        uint64_t words[Size / 8];
+        std::memcpy(words, &mask, Size);
+        return (words[0] | words[Size / 8 - 1]) != 0;
+    }
+}
 
 template <class Vector>
 POLYSEME_INLINE bool any_set(const Vector& mask) {
-    uint64_t words[sizeof(Vector) / 8];
-    std::memcpy(words, &mask, sizeof(Vector));
-    uint64_t all = 0;
-    for (const uint64_t word : words) all |= word;
-    return all != 0;
+    return any_byte_set<sizeof(Vector)>((typename Bytes<sizeof(Vector)>::Vector)mask);
 }
 
 template <class Float>
@@ -71,6 +90,12 @@ POLYSEME_INLINE void add_row(const LocalRows& rows, int32_t i,
         weights[e->feature] += step * e->value;
 }
 
+// 1 where a target (-1, 0 or 1) is 1, else 0.
+template <class Float>
+POLYSEME_INLINE Float is_positive(const Float& target) {
+    return (target * target + target) * 0.5f;
+}
+
 // Duals start at the best solution that is constant on the positives and on the negatives of a
 // lane: a classifier by centroids. Most of the way, above all that of the bias, is then behind.
 template <int Lanes>
@@ -99,12 +124,12 @@ POLYSEME_INLINE void start_from_centroids(const LocalRows& rows, const LaneProbl
             continue;
         }
         const Float target = __builtin_convertvector(targets[i], Float);
-        const Float positive = target > zero ? one : zero;
+        const Float positive = is_positive(target), is_negative = is_positive(-target);
         n_positive += positive;
-        n_negative += target < zero ? one : zero;
+        n_negative += is_negative;
         on_pos += positive * on_row;
-        on_neg += target < zero ? zero + on_row : zero;
-        if (any_set(positive != zero)) add_row<Lanes>(rows, i, positive, weights);
+        on_neg += is_negative * on_row;
+        if (any_set(targets[i] > Byte{})) add_row<Lanes>(rows, i, positive, weights);
     }
     Float pos_pos = n_positive * n_positive * (bias * bias);
     Float pos_all = n_positive * (n_positive + n_negative) * (bias * bias);
@@ -131,8 +156,7 @@ POLYSEME_INLINE void start_from_centroids(const LocalRows& rows, const LaneProbl
     dual_pos = larger(dual_pos, zero);
     dual_neg = larger(dual_neg, zero);
 
-    for (int32_t f = 0; f < rows.n_features; ++f)  // a sum may be infinite where duals stay 0
-        weights[f] = dual_neg > zero ? dual_neg * -rows.feature_sums[f] : zero;
+    for (int32_t f = 0; f < rows.n_features; ++f) weights[f] = dual_neg * -rows.feature_sums[f];
     bias_weights = (dual_pos * n_positive - dual_neg * n_negative) * bias;
     for (int32_t i = 0; i < n_rows; ++i) {
         if (!any_set(targets[i] != negative)) {
@@ -140,8 +164,9 @@ POLYSEME_INLINE void start_from_centroids(const LocalRows& rows, const LaneProbl
             continue;
         }
         const Float target = __builtin_convertvector(targets[i], Float);
-        duals[i] = target > zero ? dual_pos : (target < zero ? dual_neg : zero);
-        add_row<Lanes>(rows, i, target < zero ? zero : duals[i] + dual_neg, weights);
+        const Float is_negative = is_positive(-target);
+        duals[i] = is_positive(target) * dual_pos + is_negative * dual_neg;
+        add_row<Lanes>(rows, i, (one - is_negative) * (duals[i] + dual_neg), weights);
     }
 }
 
@@ -165,21 +190,80 @@ POLYSEME_INLINE void start_from_duals(const LocalRows& rows, const LaneProblem& 
     }
 }
 
+// What eight lanes have come to.
+struct Progress {
+    EightInts running = EightInts{} - 1;      // all bits set in lanes that have not converged
+    EightInts unverified = {};                // in those that converged while some rows rested
+    Eight shrink_above = Eight{} + infinity;  // a row at zero with a larger gradient rests
+    Eight highest, lowest;                    // projected gradients of the present pass
+
+    POLYSEME_INLINE void begin_pass() {
+        highest = Eight{} - infinity;
+        lowest = Eight{} + infinity;
+    }
+    POLYSEME_INLINE void end_pass(float tolerance, bool all_rows) {
+        const EightInts converged = running & (highest - lowest <= Eight{} + tolerance);
+        running &= ~converged;
+        if (!all_rows) unverified |= converged;
+        shrink_above = highest > Eight{} ? highest : Eight{} + infinity;
+    }
+    POLYSEME_INLINE void look_again() {
+        running = unverified;
+        unverified = EightInts{};
+        shrink_above = Eight{} + infinity;
+    }
+};
+
+// One step of eight lanes on one row: `dual` is updated, `step` is what the row adds to the
+// weights. Returns the lanes that want the row again.
+template <Loss loss>
+POLYSEME_INLINE EightInts step_on_row(const Eight& margin_by_sign, const Eight& target, float own,
+                                      float curvature, const SolverOptions& options,
+                                      Progress& progress, Eight& dual, Eight& step) {
+    const Eight zero = {};
+    const EightInts counts = progress.running & (target != zero);
+    const Eight gradient = target * margin_by_sign - 1.f + dual * own;
+    Eight updated, projected;
+    EightInts wanting = counts;
+    if constexpr (loss == Loss::squared_hinge) {
+        const float rest_below = 0.3f * options.tolerance;
+        projected = dual > zero ? gradient : smaller(gradient, zero);
+        updated = larger(dual - gradient / curvature, zero);
+        wanting &= ~((dual <= zero) & (gradient > progress.shrink_above));
+        wanting &= (projected >= zero + rest_below) | (projected <= zero - rest_below);
+    } else {
+        projected = zero;
+        updated = dual;
+        for (int lane = 0; lane < 8; ++lane) {
+            if (counts[lane] == 0) continue;
+            const float z = dual[lane];
+            const float at = gradient[lane] + 1;
+            projected[lane] = at + std::log(z / (options.cost - z));
+            updated[lane] = logistic_dual(z, at, curvature, options.cost);
+        }
+    }
+    projected = counts ? projected : zero;
+    progress.highest = larger(progress.highest, projected);
+    progress.lowest = smaller(progress.lowest, projected);
+    updated = counts ? updated : dual;
+    step = (updated - dual) * target;
+    dual = updated;
+    return wanting;
+}
+
 template <int Lanes, Loss loss>
 POLYSEME_INLINE void descend(const LocalRows& rows, const LaneProblem& problem,
                              const SolverOptions& options, Random random, SolverScratch& scratch,
                              const RunControl& control) {
     using Float = typename Vectors<Lanes>::Float;
-    using Int = typename Vectors<Lanes>::Int;
-    using Byte = typename Vectors<Lanes>::Byte;
+    constexpr int n_eights = Lanes / 8;
 
     const int32_t n_rows = rows.n_rows();
     const LocalRows::Entry* const entries = rows.entries.data();
     auto* const weights = reinterpret_cast<Float*>(problem.weights);
-    auto* const duals = reinterpret_cast<Float*>(problem.duals);
-    auto* const targets = reinterpret_cast<const Byte*>(problem.targets);
+    auto* const duals = reinterpret_cast<Eight*>(problem.duals);
+    auto* const targets = reinterpret_cast<const EightBytes*>(problem.targets);
     const Float zero = {};
-    const Float one = zero + 1.f;
     const float bias = options.bias;
     // The squared hinge loss adds a constant to the diagonal of the dual problem.
     const float diagonal = loss == Loss::squared_hinge ? 0.5f / options.cost : 0.f;
@@ -195,23 +279,18 @@ POLYSEME_INLINE void descend(const LocalRows& rows, const LaneProblem& problem,
     active.resize(n_rows);
     std::iota(active.begin(), active.end(), 0);
     int32_t n_active = n_rows;
-
-    Int running = zero == zero;            // lanes that have not converged; all bits set
-    Int unverified = zero != zero;         // lanes that converged while some rows rested
-    Float shrink_above = zero + infinity;  // a row at zero with a larger gradient rests,
-    const Float rest_below = zero + 0.3f * options.tolerance;  // and one with a smaller one
+    Progress progress[n_eights];
     for (int pass = 0; pass < options.max_iter; ++pass) {
         const bool all_rows = n_active == n_rows;
         shuffle(active.data(), n_active, random);
-        Float highest = zero - infinity, lowest = zero + infinity;
+        for (auto& eight : progress) eight.begin_pass();
         for (int32_t s = 0; s < n_active; ++s) {
             if ((s & 255) == 0) control.throw_if_stopped();
             const int32_t i = active[s];
-            const LocalRows::Entry* const begin = entries + rows.starts[i];
             const LocalRows::Entry* const end = entries + rows.starts[i + 1];
 
             Float sum0 = bias_weights * bias, sum1 = zero, sum2 = zero, sum3 = zero;
-            const LocalRows::Entry* e = begin;
+            const LocalRows::Entry* e = entries + rows.starts[i];
             for (; e + 4 <= end; e += 4) {
                 sum0 += weights[e[0].feature] * e[0].value;
                 sum1 += weights[e[1].feature] * e[1].value;
@@ -219,63 +298,56 @@ POLYSEME_INLINE void descend(const LocalRows& rows, const LaneProblem& problem,
                 sum3 += weights[e[3].feature] * e[3].value;
             }
             for (; e < end; ++e) sum0 += weights[e->feature] * e->value;
+            const Float sum = (sum0 + sum1) + (sum2 + sum3);
+            Eight margins[n_eights], row_duals[n_eights], steps[n_eights];
+            std::memcpy(margins, &sum, sizeof(sum));
 
-            const Float target = __builtin_convertvector(targets[i], Float);
-            const Float margin = target * ((sum0 + sum1) + (sum2 + sum3));
-            const Int counts = running & (target != zero);
-            const Float dual = duals[i];
             const float own = rows.own_squares[i] + diagonal;
             const float curvature = rows.squared_norms[i] + bias * bias + own;
-            const Float gradient = margin - one + dual * own;
-
-            Float updated, projected;
-            Int resting;
-            if constexpr (loss == Loss::squared_hinge) {
-                projected = dual > zero ? gradient : smaller(gradient, zero);
-                updated = larger(dual - gradient / curvature, zero);
-                resting = ((dual <= zero) & (gradient > shrink_above)) |
-                          ((projected < rest_below) & (projected > -rest_below));
-            } else {
-                projected = zero;
-                updated = dual;
-                resting = zero != zero;
-                for (int lane = 0; lane < Lanes; ++lane) {
-                    if (counts[lane] == 0) continue;
-                    const float z = dual[lane];
-                    const float at = gradient[lane] + 1;
-                    projected[lane] = at + std::log(z / (options.cost - z));
-                    updated[lane] = logistic_dual(z, at, curvature, options.cost);
-                }
+            EightInts wanting = {};
+            for (int h = 0; h < n_eights; ++h) {
+                const int64_t at = int64_t{i} * n_eights + h;
+                row_duals[h] = duals[at];
+                wanting |= step_on_row<loss>(margins[h], __builtin_convertvector(targets[at], Eight),
+                                             own, curvature, options, progress[h], row_duals[h], steps[h]);
             }
-            projected = counts ? projected : zero;
-            highest = larger(highest, projected);
-            lowest = smaller(lowest, projected);
-            if (!any_set(counts & ~resting)) {
+            if (!any_set(wanting)) {
                 if (pass > 0) std::swap(active[s--], active[--n_active]);
                 continue;
             }
-            const Float moved = counts ? updated - dual : zero;
-            duals[i] = counts ? updated : dual;
-            const Float step = moved * target;
+            for (int h = 0; h < n_eights; ++h) duals[int64_t{i} * n_eights + h] = row_duals[h];
+            Float step;
+            std::memcpy(&step, steps, sizeof(step));
             add_row<Lanes>(rows, i, step, weights);
             bias_weights += step * bias;
         }
 
-        const Int converged = running & (highest - lowest <= zero + options.tolerance);
-        running &= ~converged;
-        if (!all_rows) unverified |= converged;
-        shrink_above = highest > zero ? highest : zero + infinity;
+        EightInts running = {}, unverified = {};
+        for (auto& eight : progress) {
+            eight.end_pass(options.tolerance, all_rows);
+            running |= eight.running;
+            unverified |= eight.unverified;
+        }
         // Rounding may keep the rows that are awake from ever settling: wake all now and then.
         if (pass % 32 == 31) n_active = n_rows;
         if (any_set(running)) continue;
         if (!any_set(unverified)) break;
         // Wake the resting rows and look once more.
-        running = unverified;
-        unverified = zero != zero;
+        for (auto& eight : progress) eight.look_again();
         n_active = n_rows;
-        shrink_above = zero + infinity;
     }
     std::memcpy(problem.bias_weights, &bias_weights, sizeof(Float));
+}
+
+POLYSEME_CLONES void find_large(const Eight* weights, int n_eights, int32_t n_features,
+                                float least, std::vector<int32_t>& features) {
+    const Eight bound = Eight{} + least;
+    for (int32_t f = 0; f < n_features; ++f) {
+        EightInts large = {};
+        for (int h = 0; h < n_eights; ++h, ++weights)
+            large |= (*weights >= bound) | (*weights <= -bound);
+        if (any_set(large)) features.push_back(f);
+    }
 }
 
 #define POLYSEME_DESCENT(name, lanes, loss)                                                     \
@@ -300,6 +372,12 @@ void solve_lanes(const LocalRows& rows, const LaneProblem& problem, const Solver
                            ? (wide ? squared_hinge_16 : squared_hinge_8)
                            : (wide ? logistic_16 : logistic_8);
     solve(rows, problem, options, random, scratch, control);
+}
+
+void find_large_weights(const LaneProblem& problem, int32_t n_features, float least,
+                        std::vector<int32_t>& features) {
+    find_large(reinterpret_cast<const Eight*>(problem.weights), problem.n_lanes / 8, n_features,
+               least, features);
 }
 
 }  // namespace polyseme

@@ -56,4 +56,8 @@ struct SolverScratch {
 void solve_lanes(const LocalRows& rows, const LaneProblem& problem, const SolverOptions& options,
                  Random random, SolverScratch& scratch, const RunControl& control);
 
+// Appends the features for which some lane has a weight of at least the given magnitude.
+void find_large_weights(const LaneProblem& problem, int32_t n_features, float least,
+                        std::vector<int32_t>& features);
+
 }  // namespace polyseme

@@ -20,6 +20,7 @@ constexpr int64_t max_entries_whole = int64_t{1} << 20;
 struct Piece {
     int32_t cluster;
     int32_t first_slot, n_slots;  // within the cluster
+    int32_t step;                 // slots of each piece of the cluster but the last
     int64_t n_entries;            // of the training rows; orders the work
 };
 
@@ -28,6 +29,9 @@ struct KeptWeight {
     uint16_t column;
     float weight;
 };
+
+// A root with few children is worth two narrow pieces rather than one wide one.
+int32_t lanes_for(int32_t n_slots) { return n_slots > 16 ? 16 : 8; }
 
 // A trained piece: what is left of its weights.
 struct TrainedPiece {
@@ -114,6 +118,8 @@ class ClusterTrainer {
             rows_.own_squares.push_back(std::min(own_squares, std::numeric_limits<float>::max()));
             single_starts_.push_back(static_cast<int64_t>(single_values_.size()));
         }
+        for (float& sum : rows_.feature_sums)
+            sum = std::clamp(sum, std::numeric_limits<float>::lowest(), std::numeric_limits<float>::max());
     }
 
     // Numbers the features of the rows: first those that at least two rows have, then the others
@@ -200,7 +206,9 @@ class ClusterTrainer {
             const float magnitude = std::fabs(weight);
             if (magnitude > 0 && magnitude >= least) visit(feature, lane, weight);
         };
-        for (int32_t f = 0; f < rows_.n_features; ++f)
+        large_features_.clear();
+        find_large_weights(problem, rows_.n_features, least, large_features_);
+        for (const int32_t f : large_features_)
             for (int lane = 0; lane < n_used; ++lane)
                 offer(f, lane, problem.weights[size_t(f) * n_lanes + lane]);
         // The weight of a single feature is its row's dual times its value.
@@ -253,7 +261,7 @@ class ClusterTrainer {
     LocalRows rows_;
     SolverScratch scratch_;
     std::vector<int32_t> local_feature_, local_row_;  // -1 where unset
-    std::vector<int32_t> features_, n_having_;
+    std::vector<int32_t> features_, n_having_, large_features_;
     std::vector<int64_t> single_starts_;  // [row], of features that no other row has
     std::vector<float> single_values_;
     std::vector<float> magnitudes_;
@@ -308,11 +316,13 @@ std::vector<Piece> plan_pieces(const SlotTask& task) {
         int64_t n_entries = 0;
         for (const int32_t document : task.training_rows.row(cluster))
             n_entries += static_cast<int64_t>(task.features.row(document).size());
-        const int32_t step = n_entries > max_entries_whole ? 8 : std::max(n_slots, 1);
+        const int32_t step = n_entries > max_entries_whole ? lanes_for(n_slots)
+                                                           : std::max(n_slots, 1);
         int32_t first = 0;
         do {
             const int32_t size = std::min(step, n_slots - first);
-            pieces.push_back({static_cast<int32_t>(cluster), first, size, n_entries * (size / 16 + 1)});
+            pieces.push_back({static_cast<int32_t>(cluster), first, size, step,
+                              n_entries * (size / 16 + 1)});
             first += step;
         } while (first < n_slots);
     }
@@ -335,7 +345,6 @@ ClusterWeights train_clusters(const SlotTask& task, const SolverOptions& solver,
         parts.emplace_back();
         n_missing[piece.cluster].store(static_cast<int32_t>(parts.size()));
     }
-    // Pieces of one cluster are equally large but for the last; its place follows from its slot.
     std::vector<TrainedCluster> finished(n_clusters);
     const FeatureHash hash(task.features.n_cols);
     std::vector<std::unique_ptr<ClusterTrainer>> trainers(std::max(1, n_threads));
@@ -345,7 +354,7 @@ ClusterWeights train_clusters(const SlotTask& task, const SolverOptions& solver,
             trainers[worker] = std::make_unique<ClusterTrainer>(task, solver, pruning, seed, control);
         const Piece& piece = pieces[p];
         auto& parts = trained[piece.cluster];
-        parts[parts.size() == 1 ? 0 : piece.first_slot / 8] = trainers[worker]->train(piece);
+        parts[piece.first_slot / piece.step] = trainers[worker]->train(piece);
         if (--n_missing[piece.cluster] == 0) {
             finished[piece.cluster] = join_pieces(parts, hash);
             std::vector<TrainedPiece>().swap(parts);
