@@ -6,7 +6,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 NATIVE := $(shell find native -name '*.cpp' -o -name '*.hpp') CMakeLists.txt pyproject.toml
 
-.PHONY: demo test native-test sanitize clean
+.PHONY: demo test native-test sanitize benchmark clean
 
 demo: $(VENV)/installed
 	$(BIN)/polyseme demo
@@ -23,7 +23,7 @@ native-test: $(VENV)/installed-dev
 	$(BIN)/cmake --build build/native-tests
 	build/native-tests/native_tests
 
-# AddressSanitizer and UBSan over all native tests, ThreadSanitizer over the parallel ones.
+# All native tests twice: under AddressSanitizer with UBSan, and under ThreadSanitizer.
 sanitize: $(VENV)/installed-dev
 	for kind in address,undefined thread; do \
 	  $(BIN)/cmake -S . -B build/sanitize-$$kind -G Ninja -DPOLYSEME_NATIVE_TESTS=ON \
@@ -32,6 +32,10 @@ sanitize: $(VENV)/installed-dev
 	  $(BIN)/cmake --build build/sanitize-$$kind && \
 	  build/sanitize-$$kind/native_tests || exit 1; \
 	done
+
+# make benchmark DATA=folder   side by side with the peers, which get an environment of their own
+benchmark: $(VENV)/installed
+	$(BIN)/python -m benchmarks --data $(DATA)
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)

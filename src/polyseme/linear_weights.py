@@ -22,7 +22,7 @@ class LinearTraining:
 
     loss: str = "squared-hinge"
     cost: float = 1.0
-    tolerance: float = 0.1
+    tolerance: float = 0.03
     max_iter: int = 20
     bias: float = 1.0
     threshold: float = 0.1

@@ -29,6 +29,7 @@ from polyseme.safetensors_files import check_storable, map_arrays, write_arrays
 __all__ = [
     "FORMAT_VERSION",
     "StoredModel",
+    "check_target",
     "open_model",
     "require_array",
     "require_finite",
@@ -98,7 +99,7 @@ def save_model(
     contents = {"weights": dict(arrays), "names": _names_to_arrays(names)}
     check_storable(contents["weights"])
     described = _to_json(description)
-    _check_target(folder)
+    check_target(folder)
 
     token = secrets.token_hex(4)
     new_files = {part: f"{part}-{token}.safetensors" for part in _PARTS}
@@ -238,7 +239,8 @@ def _damaged(stored: StoredModel, name: str, what: str) -> ValueError:
 # Writing
 
 
-def _check_target(folder: Path) -> None:
+def check_target(folder: Path) -> None:
+    """Refuse a place where a model cannot be saved, before the work of training it."""
     if not folder.exists():
         return
     if not folder.is_dir():

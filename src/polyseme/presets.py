@@ -54,7 +54,7 @@ class XRLinear(PartitionedClassifier):
         'squared-hinge' or 'logistic'.
     cost : float, default=1.0
         Weight of the loss against the regularisation; larger fits closer.
-    tolerance : float, default=0.1
+    tolerance : float, default=0.03
         When a classifier counts as solved; smaller is more exact and slower.
     max_iter : int, default=20
         Most passes over the training rows for a classifier.
@@ -75,8 +75,8 @@ class XRLinear(PartitionedClassifier):
     activation : str, default='l3-hinge'
         From margins to scores: 'l3-hinge' or 'sigmoid', which multiply along the path, or
         'none' for bare margins.
-    merge : str, default='mean'
-        How scores of a label's reached slots become one: 'mean' (the paper), 'sum' or 'max'.
+    merge : str, default='sum'
+        How scores of a label's reached slots become one: 'sum', 'mean' (the paper) or 'max'.
     n_threads : int, optional
         Threads to use; by default one for each core. The model does not depend on it.
     seed : int, default=0
@@ -110,7 +110,7 @@ class XRLinear(PartitionedClassifier):
         max_leaf_size: int = 100,
         loss: str = "squared-hinge",
         cost: float = 1.0,
-        tolerance: float = 0.1,
+        tolerance: float = 0.03,
         max_iter: int = 20,
         threshold: float = 0.1,
         max_weights_per_label: int | None = None,
@@ -119,7 +119,7 @@ class XRLinear(PartitionedClassifier):
         training_rows: str = "teacher-forcing",
         sense_positives: bool = False,
         activation: str = "l3-hinge",
-        merge: str = "mean",
+        merge: str = "sum",
         n_threads: int | None = None,
         seed: int = 0,
         verbose: bool = True,

@@ -251,3 +251,10 @@ def read_until(terminal: int, words: bytes) -> bytes:
     while words not in shown:
         shown += os.read(terminal, 4096)  # fails when the other end is closed
     return shown
+
+
+def test_a_place_that_cannot_take_a_model_is_refused_before_the_data_is_read(tmp_path):
+    (tmp_path / "notes.txt").write_text("mine")
+    said = refuse("train", tmp_path / "no such data", "-o", tmp_path)
+    assert "holds something else" in said
+    assert (tmp_path / "notes.txt").read_text() == "mine"

@@ -11,6 +11,7 @@ from polyseme import XRLinear, datasets
 from polyseme.cli.estimator_options import parameter_options, read_config
 from polyseme.cli.shared import console, json_option, path_argument, plain_table, print_json
 from polyseme.cli.summary import summary_of
+from polyseme.model_files import check_target
 from polyseme.parameters import check_parameters
 from polyseme.progress import Progress
 
@@ -46,7 +47,8 @@ def train(data: Path, output: Path, config: Path | None, as_json: bool, **option
     parameters = read_config(config, XRLinear) if config is not None else {}
     parameters.update({name: value for name, value in options.items() if value is not None})
     model = XRLinear(**parameters)
-    check_parameters(model)  # a wrong parameter is refused before much data is read
+    check_parameters(model)  # what is wrong from the start is refused before the work begins
+    check_target(output)
 
     progress = Progress()
     with progress, progress.phase("Reading the data"):
