@@ -233,7 +233,7 @@ def test_ctrl_c_ends_training_with_130_and_leaves_nothing(tmp_path):
     command = [*PROGRAM, "train", folder, "-o", tmp_path / "model", "--tolerance=1e-9"]
     command += ["--max-iter=100000", "--threads=1"]
     terminal, stderr = os.openpty()
-    with subprocess.Popen(command, stderr=stderr) as process:
+    with subprocess.Popen(command, stderr=stderr, preexec_fn=listen_to_ctrl_c) as process:
         os.close(stderr)
         shown = read_until(terminal, b"Training the matcher")
         process.send_signal(signal.SIGINT)
@@ -244,6 +244,11 @@ def test_ctrl_c_ends_training_with_130_and_leaves_nothing(tmp_path):
     os.close(terminal)
     assert b"Traceback" not in shown
     assert not (tmp_path / "model").exists()
+
+
+def listen_to_ctrl_c() -> None:
+    """What is started in the background of a script is deaf to Ctrl-C, and so are its children."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def read_until(terminal: int, words: bytes) -> bytes:

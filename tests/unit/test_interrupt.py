@@ -9,7 +9,7 @@ import pytest
 
 # Trains until the phase begins that is asked for, says so, and says when the interrupt arrived.
 PROGRAM = """
-import sys, time
+import signal, sys, time
 from contextlib import contextmanager
 
 import numpy as np
@@ -18,6 +18,8 @@ import scipy.sparse as sp
 from polyseme import XRLinear
 from polyseme.progress import Progress
 
+# What a script starts in the background would be deaf to it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 wanted, n_documents, n_labels, parameters = {wanted!r}, {n_documents}, {n_labels}, {parameters!r}
 phase = Progress.phase
 
