@@ -200,6 +200,9 @@ class PartitionedClassifier(BaseEstimator):  # type: ignore[misc]
 
     def _check(self, X: Any) -> SparseRows:
         check_is_fitted(self, "clusters_")
+        # May have been set after training; checked here in a moment, not all parameters again.
+        if type(self.beam_size) is not int or not 1 <= self.beam_size < 2**31:
+            check_parameters(self)
         # Looked at only where there may be names: it takes longer than to tag one document.
         if not isinstance(X, SparseRows) and (
             hasattr(X, "columns") or hasattr(self, "feature_names_in_")

@@ -12,6 +12,7 @@ import os
 import re
 import secrets
 import time
+import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -110,7 +111,11 @@ def save_model(
         files = {}
         for part, file_name in new_files.items():
             write_arrays(folder / file_name, contents[part])
-            files[part] = {"name": file_name, "n_bytes": (folder / file_name).stat().st_size}
+            files[part] = {
+                "name": file_name,
+                "n_bytes": (folder / file_name).stat().st_size,
+                "crc32": _crc32(folder / file_name),
+            }
         manifest = {
             "format": _FORMAT,
             "format_version": FORMAT_VERSION,
@@ -397,7 +402,18 @@ def _read_part(folder: Path, manifest: dict[str, Any], part: str) -> dict[str, A
             f"{path} has {n_bytes} bytes where {_MANIFEST} says {entry.get('n_bytes')}:"
             " the file is truncated or was changed; copy the model again"
         )
+    if _crc32(path) != entry.get("crc32"):
+        raise ValueError(f"{path} is damaged: its checksum is wrong; copy the model again")
     return map_arrays(path, n_bytes)
+
+
+def _crc32(path: Path) -> int:
+    """Return the checksum of a file. All of it is read: the checks on load do so anyway."""
+    checksum = 0
+    with open(path, "rb") as file:
+        while block := file.read(1 << 20):
+            checksum = zlib.crc32(block, checksum)
+    return checksum
 
 
 def _names_from_arrays(folder: Path, arrays: Mapping[str, Array]) -> dict[str, Names]:

@@ -45,9 +45,13 @@ def check_parameters(estimator: Any) -> None:
         elif name in _OPTIONAL_WHOLE_FROM and value is not None:
             _check_whole(name, value, _OPTIONAL_WHOLE_FROM[name], "None or ")
         elif name in _POSITIVE and not (_is_number(value) and value > 0):
-            raise ValueError(f"{name} must be a number above 0, not {value!r}.")
+            raise ValueError(
+                f"{name} must be a number above 0 that float32 can hold, not {value!r}."
+            )
         elif name in _NOT_NEGATIVE and not (_is_number(value) and value >= 0):
-            raise ValueError(f"{name} must be a number of at least 0, not {value!r}.")
+            raise ValueError(
+                f"{name} must be a number of at least 0 that float32 can hold, not {value!r}."
+            )
         elif name in _TRUE_OR_FALSE and not isinstance(value, bool | np.bool_):
             raise ValueError(f"{name} must be True or False, not {value!r}.")
         elif name in _CHOICES and not (isinstance(value, str | int) and value in _CHOICES[name]):
@@ -65,5 +69,5 @@ def _check_whole(name: str, value: Any, least: int, before: str = "") -> None:
     whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
     if not whole or not least <= value < 2**31:
         raise ValueError(
-            f"{name} must be {before}a whole number of at least {least}, not {value!r}."
+            f"{name} must be {before}a whole number from {least} to {2**31 - 1}, not {value!r}."
         )

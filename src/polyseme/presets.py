@@ -269,6 +269,7 @@ def load(path: str | os.PathLike[str], *, n_threads: int | None = None) -> XRLin
     n_threads : int, optional
         Threads for prediction; by default one for each core.
     """
+    count_threads(n_threads)  # a wrong number is not the model's fault
     model = XRLinear(n_threads=n_threads)
     restore(model, open_model(path))
     return model

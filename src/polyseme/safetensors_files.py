@@ -48,6 +48,10 @@ def write_arrays(path: Path, arrays: Mapping[str, Array]) -> None:
     """Write arrays to a file and wait until they are on the disk."""
     # safetensors wants plain C order; asarray, unlike ascontiguousarray, keeps 0-d arrays 0-d.
     save_file({name: np.asarray(array, order="C") for name, array in arrays.items()}, path)
+    # safetensors makes files for their owner alone; a model is shared as other files are.
+    umask = os.umask(0)
+    os.umask(umask)
+    path.chmod(0o666 & ~umask)
     with open(path, "rb+") as file:
         os.fsync(file.fileno())
 

@@ -196,7 +196,7 @@ def test_missing_permission_is_a_sentence(model, data, tmp_path):
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
 def test_a_full_disk_is_a_sentence(model, data, tmp_path, monkeypatch):
     # What is written beside the output goes to a disk without space.
-    beside = tmp_path / f".out.jsonl.{os.getpid()}"
+    beside = tmp_path / f".out.jsonl.{os.getpid()}.part"
     beside.symlink_to("/dev/full")
     sentence = refuse("predict", model, data, "-o", tmp_path / "out.jsonl")
     assert "out.jsonl: No space left on device" in sentence

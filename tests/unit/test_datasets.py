@@ -369,3 +369,10 @@ def test_what_is_no_data_set_is_refused(tmp_path):
     sp.save_npz(tmp_path / "X.npz", small_data()[0])
     with pytest.raises(ValueError, match="one matrix; give the folder"):
         load(tmp_path / "X.npz")
+
+
+def test_a_header_that_promises_labels_without_end_is_refused(tmp_path):
+    path = tmp_path / "data.txt"
+    path.write_text("1 5 2000000000\n0 0:1\n")
+    with pytest.raises(ValueError, match="line 1: the header promises 2000000000 labels"):
+        read_xmc_text(path)

@@ -291,10 +291,11 @@ def test_no_rows_are_no_answers(model):
 
 @pytest.mark.parametrize("activation", ["l3-hinge", "sigmoid"])
 def test_scores_lie_between_zero_and_one(activation):
-    model = small_model(activation=activation).fit(DATA.X, DATA.Y)
+    model = small_model(activation=activation, merge="mean").fit(DATA.X, DATA.Y)
     scores = model.decision_function(DATA.X_test).data
     assert scores.min() >= 0
     assert scores.max() <= 1
+    assert model.set_params(merge="sum").decision_function(DATA.X_test).data.max() <= model.copies
 
 
 def test_the_beam_may_be_changed_after_training(model):
@@ -324,3 +325,12 @@ def test_the_model_knows_what_it_was_trained_on(model):
         "Training the matcher again",
         "Training the ranker",
     ]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("beam_size", "x"), ("beam_size", 2**40), ("n_threads", "x")]
+)
+def test_a_parameter_that_was_spoilt_after_training_is_refused_when_predicting(name, value):
+    spoilt = small_model().fit(DATA.X, DATA.Y).set_params(**{name: value})
+    with pytest.raises(ValueError, match=f"{name} must be"):
+        spoilt.predict_top_k(DATA.X_test, 3)

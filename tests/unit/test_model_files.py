@@ -3,6 +3,7 @@ import json
 import os
 import resource
 import struct
+import zlib
 
 import numpy as np
 import pytest
@@ -55,7 +56,11 @@ def replace_weights(folder, content):
     path = weights_of(folder)
     path.write_bytes(content)
     files = json.loads((folder / "model.json").read_text())["files"]
-    edit_manifest(folder, files=files | {"weights": {"name": path.name, "n_bytes": len(content)}})
+    edit_manifest(
+        folder,
+        files=files
+        | {"weights": {"name": path.name, "n_bytes": len(content), "crc32": zlib.crc32(content)}},
+    )
 
 
 def with_header(header, body=b""):

@@ -59,7 +59,7 @@ def test_the_defaults_are_those_of_the_paper_and_the_design():
 def test_a_count_below_its_least_is_refused(name, least):
     check_parameters(XRLinear(**{name: least}))
     check_parameters(XRLinear(**{name: np.int64(least)}))
-    assert f"at least {least}, not {least - 1}" in refused(name, least - 1)
+    assert f"from {least} to 2147483647, not {least - 1}" in refused(name, least - 1)
 
 
 @pytest.mark.parametrize("name", WHOLE)
@@ -106,5 +106,7 @@ def test_a_switch_is_true_or_false(name):
 
 def test_nothing_is_checked_before_fit():
     model = XRLinear(copies=1).set_params(copies=0)
-    with pytest.raises(ValueError, match="copies must be a whole number of at least 1, not 0"):
+    with pytest.raises(
+        ValueError, match="copies must be a whole number from 1 to 2147483647, not 0"
+    ):
         model.fit(np.eye(2), [["a"], ["b"]])

@@ -5,6 +5,7 @@ import json
 import os
 import resource
 import shutil
+import zlib
 from contextlib import suppress
 
 import numpy as np
@@ -223,6 +224,7 @@ def rewrite_arrays(folder, change):
     save_file(arrays, path)
     files = manifest_of(folder)["files"]
     files["weights"]["n_bytes"] = path.stat().st_size
+    files["weights"]["crc32"] = zlib.crc32(path.read_bytes())
     edit_manifest(folder, files=files)
 
 

@@ -77,7 +77,7 @@ def _print_accuracy(out: Console, result: DemoResult) -> None:
 
 
 def _print_labels(out: Console, result: DemoResult) -> None:
-    _heading(out, "The three ambiguous labels that the model itself divides most")
+    _heading(out, "The three ambiguous labels whose senses it tells apart best (all are below)")
     out.print(
         "Each sense is named after the topic that most of its training texts truly have "
         "(so many of them)."

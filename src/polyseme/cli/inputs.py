@@ -23,4 +23,7 @@ def load_features(path: Path, n_threads: int | None) -> Any:
         with open(path, "rb") as stream:
             return sp.load_npz(stream) if path.suffix == ".npz" else np.load(stream)
     except (ValueError, EOFError, KeyError, zipfile.BadZipFile) as error:
-        raise ValueError(f"{path} is not a matrix saved by SciPy or NumPy: {error}") from error
+        raise ValueError(
+            f"{path} is not a matrix as scipy.sparse.save_npz or numpy.save writes it; make it "
+            "again."
+        ) from error

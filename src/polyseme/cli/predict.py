@@ -15,8 +15,9 @@ import scipy.sparse as sp
 
 import polyseme
 from polyseme.cli.inputs import load_features
-from polyseme.cli.shared import common_options, path_argument, print_json, written_beside
+from polyseme.cli.shared import common_options, path_argument, print_json
 from polyseme.progress import Progress
+from polyseme.writing import written_beside
 
 __all__ = ["predict"]
 
@@ -59,9 +60,11 @@ def predict(
             loaded = polyseme.load(model, n_threads=n_threads)
             X = load_features(features, n_threads)
         with progress.phase("Predicting"):
-            labels, scores = loaded.predict_top_k(X, k)
+            labels, scores = loaded.predict_top_k(X, min(k, loaded.n_labels_))
 
     if output is None:
+        if sys.stdout is None:
+            raise ValueError("stdout is closed; give a file with -o.")
         for line in _json_lines(labels, scores, loaded.label_names_):
             sys.stdout.write(line + "\n")
         return

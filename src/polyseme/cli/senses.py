@@ -9,6 +9,7 @@ import click
 
 import polyseme
 from polyseme import XRLinear, datasets
+from polyseme.cli.errors import note
 from polyseme.cli.rendering import print_senses
 from polyseme.cli.shared import common_options, console, path_argument, plain_table, print_json
 from polyseme.senses import label_number, most_split, senses_of
@@ -79,6 +80,9 @@ def _list_most_split(model: XRLinear, n_labels: int, as_json: bool) -> None:
     found = most_split(model, n_labels)
     if as_json:
         print_json([{"label": label, "split": split} for label, split in found])
+        return
+    if not found:
+        note("no label of this model is split: none has documents that only one slot reaches.")
         return
     rows = [(label, f"{split:.3f}") for label, split in found]
     console().print(plain_table(("Label", "Split"), rows, numbers=[1]))

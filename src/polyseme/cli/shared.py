@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import IO, Any, TypeVar
+from typing import Any, TypeVar
 
 import click
 from rich import box
@@ -23,7 +21,6 @@ __all__ = [
     "path_argument",
     "plain_table",
     "print_json",
-    "written_beside",
 ]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -109,18 +106,3 @@ def _from_numpy(value: Any) -> Any:
     if hasattr(value, "tolist"):
         return value.tolist()
     raise TypeError(f"cannot write {type(value).__name__} as JSON")
-
-
-@contextmanager
-def written_beside(path: Path) -> Iterator[IO[bytes]]:
-    """Open a file beside `path` and move it into place once it is whole."""
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        with open(beside, "wb") as stream:
-            yield stream
-        os.replace(beside, path)
-    except BaseException as error:
-        beside.unlink(missing_ok=True)
-        if isinstance(error, OSError):
-            error.filename = str(path)  # the name that the user knows
-        raise

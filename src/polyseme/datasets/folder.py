@@ -125,9 +125,8 @@ def _load_npz(file: Path) -> Any:
         raise
     except (OSError, EOFError, ValueError, KeyError, zipfile.BadZipFile, zlib.error) as error:
         raise ValueError(
-            f"{file} is not a sparse matrix as scipy.sparse.save_npz writes it ({error}); make it "
-            "again."
-        ) from None
+            f"{file} is not a sparse matrix as scipy.sparse.save_npz writes it; make it again."
+        ) from error
 
 
 def _read_lines(file: Path | None, n_expected: int, what: str) -> list[str] | None:

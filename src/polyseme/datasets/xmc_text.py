@@ -20,6 +20,7 @@ from polyseme import _native
 from polyseme.sparse_rows import MAX_COLUMNS, SparsePattern, SparseRows
 from polyseme.threads import count_threads
 from polyseme.validation import check_features, check_labels
+from polyseme.writing import written_beside
 
 __all__ = ["read_xmc_text", "write_xmc_text"]
 
@@ -90,7 +91,7 @@ def write_xmc_text(path: str | os.PathLike[str], X: Any, Y: Any) -> None:
     if names is not None:
         raise ValueError("Y must be a 0/1 matrix: the text format has no place for label names.")
     path = Path(path)
-    with _written_beside(path) as file, _compressed_if_named_so(file, path) as out:
+    with written_beside(path) as file, _compressed_if_named_so(file, path) as out:
         out.write(f"{features.n_rows} {features.n_columns} {labels.n_columns}\n".encode())
         for first in range(0, features.n_rows, ROWS_PER_WRITE):
             last = min(first + ROWS_PER_WRITE, features.n_rows)
@@ -113,9 +114,19 @@ def _read(path: Path, n_threads: int) -> tuple[SparseRows, SparsePattern]:
             parts.append(part)
             n_lines += len(part[0]) - 1
     feature_starts, features, values, label_starts, labels = _joined(parts)
+    _refuse_mostly_absent_labels(header.n_labels, len(labels))
     X = SparseRows(feature_starts, features, values, header.n_features)
     Y = SparsePattern(label_starts, labels, header.n_labels)
     return _with_promised_rows(X, Y, header.n_documents)
+
+
+def _refuse_mostly_absent_labels(n_labels: int, n_given: int) -> None:
+    """Refuse a header that asks for memory without end; every label costs some."""
+    if n_labels > 10_000_000 and n_labels > 100 * n_given:
+        raise ValueError(
+            f"line 1: the header promises {n_labels} labels, but only {n_given} are given to "
+            "documents; correct the header."
+        )
 
 
 def _blocks_of_lines(path: Path) -> Generator[memoryview]:
@@ -213,22 +224,6 @@ def _with_promised_rows(
         )
     # blank lines at the end
     return X.rows(0, n_promised), Y.rows(0, n_promised)
-
-
-@contextlib.contextmanager
-def _written_beside(path: Path) -> Iterator[IO[bytes]]:
-    """Open a file that takes the place of ``path`` once it is complete."""
-    if not path.parent.is_dir():
-        raise FileNotFoundError(f"{path.parent} is not a folder; create it first.")
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        with part.open("wb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
 
 
 def _compressed_if_named_so(

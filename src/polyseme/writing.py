@@ -1,0 +1,40 @@
+"""Files that take their place only when they are whole."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+__all__ = ["written_beside"]
+
+
+@contextmanager
+def written_beside(path: Path) -> Iterator[IO[bytes]]:
+    """Open a file beside `path` and move it into place once it is whole.
+
+    A link keeps pointing where it does; a pipe or a device is written to directly, since
+    nothing of it could be lost.
+    """
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"{path.parent} is not a folder; create it first.")
+    if path.exists() and not path.is_file() and not path.is_dir():
+        with open(path, "wb") as stream:
+            yield stream
+        return
+    place = Path(os.path.realpath(path))
+    beside = place.with_name(f".{place.name}.{os.getpid()}.part")
+    try:
+        with open(beside, "wb") as stream:
+            yield stream
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.replace(beside, place)
+    except OSError as error:
+        if error.errno is not None:
+            error.filename, error.filename2 = str(path), None  # the name that the user knows
+        raise
+    finally:
+        beside.unlink(missing_ok=True)
