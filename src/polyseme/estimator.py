@@ -233,6 +233,7 @@ class PartitionedClassifier(BaseEstimator):  # type: ignore[misc]
         ----------
         X : sparse matrix or array, shape (n_documents, n_features)
         k : int
+            May exceed the number of labels.
 
         Returns
         -------
@@ -241,8 +242,12 @@ class PartitionedClassifier(BaseEstimator):  # type: ignore[misc]
         scores : ndarray of float32, shape (n_documents, k)
             0 in the places of -1.
         """
-        scores = self._label_scores(self._check(X))
-        return top_k_of_rows(scores, check_k(k))
+        return self._top_k(self._check(X), check_k(k))
+
+    def _top_k(
+        self, X: SparseRows, k: int
+    ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]:
+        return top_k_of_rows(self._label_scores(X), k)
 
     def decision_function(self, X: Any) -> sp.csr_array:
         """Return the scores of all labels that the beam reaches.

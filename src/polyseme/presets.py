@@ -11,7 +11,7 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from polyseme import _native
-from polyseme.estimator import PartitionedClassifier, check_k
+from polyseme.estimator import PartitionedClassifier
 from polyseme.linear_model_files import contents_of, restore
 from polyseme.linear_weights import LinearTraining
 from polyseme.matchers import LinearTreeMatcher
@@ -217,32 +217,16 @@ class XRLinear(PartitionedClassifier):
         )
         return SparseRows(*arrays, self.n_labels_)
 
-    def predict_top_k(
-        self, X: Any, k: int = 5
+    def _top_k(
+        self, X: SparseRows, k: int
     ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]:
-        """Return the k best labels of each document, best first.
-
-        Parameters
-        ----------
-        X : sparse matrix or array, shape (n_documents, n_features)
-        k : int
-            May exceed the number of labels.
-
-        Returns
-        -------
-        labels : ndarray of int32, shape (n_documents, k)
-            Label numbers, the columns of Y; -1 where fewer than k labels were reached.
-        scores : ndarray of float32, shape (n_documents, k)
-            0 in the places of -1.
-        """
-        rows = self._check(X)
-        n_threads = 1 if rows.n_rows == 1 else count_threads(self.n_threads)
+        n_threads = 1 if X.n_rows == 1 else count_threads(self.n_threads)
         return self._predictor.top_k(
-            rows.starts,
-            rows.columns,
-            rows.values,
+            X.starts,
+            X.columns,
+            X.values,
             self.beam_size,
-            check_k(k),
+            k,
             self.merge,
             n_threads,
             None,
