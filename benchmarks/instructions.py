@@ -27,9 +27,10 @@ KERNELS = {
     "tree": ["partition_labels", "Bisector"],
     "training": ["train_clusters"],
     "training: solver alone": ["solve_lanes"],
-    "beam search": ["advance_beams"],
-    "ranking": ["score_slots"],
-    "merging": ["merge_top_k", "merge_all"],
+    "beam search": ["walk"],
+    "ranking": ["rank_top_k"],
+    "prediction: looking up features": ["LinearLevel::find"],
+    "prediction: adding weights": ["LinearLevel::score"],
 }
 JOB = Shape(
     n_labels=2_000,

@@ -6,88 +6,40 @@
 
 namespace polyseme {
 
-void Beams::reset(int64_t n_documents, int32_t size) {
-    beam_size = size;
-    sizes.assign(n_documents, 0);
-    nodes.resize(n_documents * size);
-    scores.resize(n_documents * size);
-}
+namespace {
 
-Beams Beams::at_root(int64_t n_documents) {
-    Beams beams;
-    beams.reset(n_documents, 1);
-    std::fill(beams.sizes.begin(), beams.sizes.end(), 1);
-    std::fill(beams.nodes.begin(), beams.nodes.end(), 0);
-    std::fill(beams.scores.begin(), beams.scores.end(), 1.f);
-    return beams;
-}
-
-void VisitPlan::build(const Beams& beams, int64_t n_clusters) {
-    if (static_cast<int64_t>(counts_.size()) < n_clusters) counts_.resize(n_clusters, 0);
-    clusters_.clear();
-    const auto n_documents = static_cast<int64_t>(beams.sizes.size());
-    int32_t n_visits = 0;
-    for (int64_t i = 0; i < n_documents; ++i) {
-        for (int32_t r = 0; r < beams.sizes[i]; ++r) {
-            const int32_t cluster = beams.nodes[i * beams.beam_size + r];
-            if (counts_[cluster]++ == 0) clusters_.push_back(cluster);
-        }
-        n_visits += beams.sizes[i];
-    }
-    std::sort(clusters_.begin(), clusters_.end());
-    starts_.assign(1, 0);
-    for (const int32_t cluster : clusters_) {
-        starts_.push_back(starts_.back() + counts_[cluster]);
-        counts_[cluster] = starts_[starts_.size() - 2];  // from now on: where to write next
-    }
-    places_.resize(n_visits);
-    for (int64_t i = 0; i < n_documents; ++i) {
-        for (int32_t r = 0; r < beams.sizes[i]; ++r) {
-            const auto place = static_cast<int32_t>(i * beams.beam_size + r);
-            places_[counts_[beams.nodes[place]]++] = place;
-        }
-    }
-    for (const int32_t cluster : clusters_) counts_[cluster] = 0;
-}
-
-void advance_beams(const LinearLevel& level, const MatrixView& documents, int32_t beam_size,
-                   Activation activation, Beams& beams, BeamScratch& scratch) {
-    scratch.plan.build(beams, level.n_clusters());
+// One level down.
+void advance(const LinearLevel& level, const Document& document, int32_t beam_size,
+             Activation activation, BeamScratch& scratch) {
     beam_size = static_cast<int32_t>(std::min<int64_t>(beam_size, level.n_slots()));
-    Beams& next = scratch.next;
-    next.reset(documents.n_rows, beam_size);
-    scratch.plan.for_each_cluster([&](int32_t cluster, std::span<const int32_t> places) {
+    Beam& next = scratch.next;
+    next.nodes.resize(beam_size);
+    next.scores.resize(beam_size);
+    TopK best(next.nodes.data(), next.scores.data(), beam_size);
+    for (int32_t r = 0; r < scratch.beam.size(); ++r) {
+        const int32_t cluster = scratch.beam.nodes[r];
+        const float score = scratch.beam.scores[r];
+        if (never_rises(activation) && score < best.threshold()) break;
+        if (r % clusters_at_once == 0) level.find(document, scratch.beam.some(r), scratch.found);
         const int64_t size = level.size(cluster);
-        scratch.scores.resize(places.size() * size);
-        scratch.visits.clear();
-        for (size_t v = 0; v < places.size(); ++v)
-            scratch.visits.push_back({places[v] / beams.beam_size, beams.scores[places[v]],
-                                      scratch.scores.data() + v * size});
-        level.score(cluster, documents, scratch.visits, activation);
+        if (static_cast<int64_t>(scratch.scores.size()) < padded(size)) scratch.scores.resize(padded(size));
+        level.score(cluster, scratch.found, r % clusters_at_once, score, activation, scratch.scores.data());
         const auto first = static_cast<int32_t>(level.first_slot(cluster));
-        for (const Visit& visit : scratch.visits) {
-            const int64_t at = int64_t{visit.document} * beam_size;
-            TopK best(next.nodes.data() + at, next.scores.data() + at, beam_size,
-                      next.sizes[visit.document]);
-            for (int64_t j = 0; j < size; ++j)
-                best.offer(first + static_cast<int32_t>(j), visit.scores[j]);
-            next.sizes[visit.document] = best.size();
-        }
-    });
-    std::swap(beams, next);
+        for (int32_t j = 0; j < size; ++j) best.offer(first + j, scratch.scores[j]);
+    }
+    next.nodes.resize(best.size());
+    next.scores.resize(best.size());
+    std::swap(scratch.beam, next);
 }
 
-int64_t documents_per_block(int64_t n_documents, int32_t beam_size, int n_threads) {
-    const int64_t share = n_documents / (std::max(1, n_threads) * 2) + 1;
-    const int64_t most = std::max(1, 20'000 / beam_size);
-    return std::clamp<int64_t>(share, 1, most);
-}
+}  // namespace
 
-MatrixView rows_of(const MatrixView& matrix, int64_t begin, int64_t end) {
-    MatrixView part = matrix;  // starts keep pointing into the whole arrays
-    part.n_rows = end - begin;
-    part.starts = matrix.starts + begin;
-    return part;
+const Beam& walk(std::span<const LinearLevel* const> levels, const Document& document,
+                 int32_t beam_size, Activation activation, BeamScratch& scratch) {
+    scratch.beam.nodes.assign(1, 0);
+    scratch.beam.scores.assign(1, 1.f);
+    for (const LinearLevel* level : levels) advance(*level, document, beam_size, activation, scratch);
+    return scratch.beam;
 }
 
 }  // namespace polyseme

@@ -1,60 +1,45 @@
-// Walks documents down the tree, keeping the best nodes of each level.
+// Walks a document down the tree, keeping the best nodes of each level.
 #pragma once
 
+#include <algorithm>
+#include <span>
 #include <vector>
 
 #include "linear_level.hpp"
-#include "parallel_for.hpp"
+#include "sparse_view.hpp"
 
 namespace polyseme {
 
-// The nodes that each document has reached on one level, best first.
-struct Beams {
-    int32_t beam_size = 0;
-    std::vector<int32_t> sizes;   // [document]
-    std::vector<int32_t> nodes;   // [document * beam_size + rank]
+// Features are looked up for so many clusters at once: the best are often enough.
+constexpr int32_t clusters_at_once = 5;
+
+// The nodes that a document has reached on one level, best first.
+struct Beam {
+    std::vector<int32_t> nodes;
     std::vector<float> scores;
 
-    void reset(int64_t n_documents, int32_t size);
-    // Every document at the root.
-    static Beams at_root(int64_t n_documents);
-};
-
-// Which documents of a block visit which cluster: the beams, turned round.
-class VisitPlan {
-  public:
-    void build(const Beams& beams, int64_t n_clusters);
-    // Calls visit_cluster(cluster, indices into the beams) for each visited cluster, ascending.
-    template <class F>
-    void for_each_cluster(F&& visit_cluster) const {
-        for (size_t c = 0; c < clusters_.size(); ++c)
-            visit_cluster(clusters_[c], std::span<const int32_t>(places_.data() + starts_[c],
-                                                                 starts_[c + 1] - starts_[c]));
+    int32_t size() const { return static_cast<int32_t>(nodes.size()); }
+    // The nodes from this one on that are looked up together.
+    std::span<const int32_t> some(int32_t rank) const {
+        return std::span(nodes).subspan(rank, std::min(clusters_at_once, size() - rank));
     }
-
-  private:
-    std::vector<int32_t> counts_;    // scratch, [cluster]
-    std::vector<int32_t> clusters_;  // visited ones, ascending
-    std::vector<int32_t> starts_;
-    std::vector<int32_t> places_;    // document * beam_size + rank
 };
 
 struct BeamScratch {
-    VisitPlan plan;
-    std::vector<Visit> visits;
+    Beam beam, next;
+    FoundRows found;
     std::vector<float> scores;
-    Beams next;
 };
 
-// One level down: replaces `beams` by the best `beam_size` children.
-void advance_beams(const LinearLevel& level, const MatrixView& documents, int32_t beam_size,
-                   Activation activation, Beams& beams, BeamScratch& scratch);
+// The beam at the lowest of the levels, in the scratch.
+const Beam& walk(std::span<const LinearLevel* const> levels, const Document& document,
+                 int32_t beam_size, Activation activation, BeamScratch& scratch);
 
-// How many documents to walk together: enough that a cluster serves several while it is in cache,
-// and few enough that a block takes no longer than a moment.
-int64_t documents_per_block(int64_t n_documents, int32_t beam_size, int n_threads);
+// Scores along a path multiply, and an activation is at most 1: nothing below a node exceeds it.
+inline bool never_rises(Activation activation) { return activation != Activation::none; }
 
-// A run of rows of a matrix.
-MatrixView rows_of(const MatrixView& matrix, int64_t begin, int64_t end);
+inline Document document_of(const MatrixView& documents, int64_t i) {
+    return {documents.row(i), documents.row_values(i)};
+}
 
 }  // namespace polyseme

@@ -3,240 +3,328 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "simd.hpp"
+
 namespace polyseme {
 
 namespace {
 
-// One cluster, with all the places computed.
-template <class Key, class Column, class Weight>
-struct Cluster {
-    const Bucket* buckets;
-    const Key* keys;
-    const Column* counts;
-    const Column* columns;
-    const Weight* weights;
-    const float* values;
-    int n_rest_bits;  // of a hash, below those that choose the bucket
+// How many features ahead memory is asked for.
+constexpr size_t records_ahead = 12, starts_ahead = 24;
 
-    POLYSEME_INLINE float weight(uint32_t entry) const {
-        if constexpr (sizeof(Weight) == 1) return values[weights[entry]];
-        else return weights[entry];
-    }
+struct Search {
+    const uint8_t* bytes;
+    const int64_t* starts;
+    const RecordForm& form;
+    std::span<const int32_t> clusters;
+    FoundRows& found;
 };
 
-// A feature of the document on its way to its row: first a bucket, then an entry.
-struct Candidate {
-    uint32_t row, n_rows, entry;
-    uint32_t key;
-    float value;
-};
-
-// The place of `key` among the n rows of a bucket, or n.
-template <class Key>
-POLYSEME_INLINE uint32_t find_key(const Key* keys, uint32_t n, Key key) {
-    constexpr uint32_t step = read_ahead / sizeof(Key);
-    typedef Key Keys __attribute__((vector_size(read_ahead)));
-    for (uint32_t first = 0; first < n; first += step) {
-        Keys some;
-        std::memcpy(&some, keys + first, sizeof(some));
-        const auto equal = some == key;
-        uint64_t halves[2];
-        std::memcpy(halves, &equal, sizeof(halves));
-        if (halves[0] != 0) return first + std::countr_zero(halves[0]) / (8 * sizeof(Key));
-        if (halves[1] != 0) return first + step / 2 + std::countr_zero(halves[1]) / (8 * sizeof(Key));
-    }
-    return n;
+// Writes a row whether it counts or not: a branch here would mostly be mispredicted.
+POLYSEME_INLINE void put(FoundRows::Place& place, const FoundRow& row, bool counts) {
+    const bool is_list = row.size < place.lists_below;
+    FoundRow* const at = is_list ? place.list_end : place.bitmap_begin - 1;
+    *at = row;
+    place.list_end += counts & is_list;
+    place.bitmap_begin -= counts & !is_list;
 }
 
-// Entries of the first n rows of a bucket.
-template <class Column>
-POLYSEME_INLINE uint32_t entries_before(const Column* counts, uint32_t n) {
-    uint32_t sum = n;
-    for (uint32_t r = 0; r < n; ++r) sum += counts[r];
-    return sum;
+template <class Start>
+POLYSEME_INLINE void put_row(FoundRows::Place& place, const uint8_t* starts, const uint8_t* rows,
+                             uint32_t row, float value, bool counts) {
+    const uint32_t begin = read_as<Start>(starts + row * sizeof(Start));
+    const uint32_t end = read_as<Start>(starts + (row + 1) * sizeof(Start));
+    __builtin_prefetch(rows + begin);
+    put(place, {rows + begin, end - begin, value}, counts);
 }
 
-template <class Key, class Column, class Weight>
-POLYSEME_INLINE void add_margins(const Cluster<Key, Column, Weight>& cluster, const FeatureHash& hash,
-                                 std::span<const int32_t> features, std::span<const float> values,
-                                 Candidate* candidates, float* scores) {
-    // In steps of their own, so that the memory accesses of one step overlap.
-    const uint32_t rest = (1u << cluster.n_rest_bits) - 1;
-    int64_t n_candidates = 0;
-    for (size_t e = 0; e < features.size(); ++e) {
-        const uint32_t hashed = hash(features[e]);
-        const Bucket* bucket = cluster.buckets + (hashed >> cluster.n_rest_bits);
-        candidates[n_candidates] = {bucket[0].row, bucket[1].row - bucket[0].row, bucket[0].entry,
-                                    hashed & rest, values[e]};
-        n_candidates += bucket[1].row != bucket[0].row;
+template <class Number, class Start>
+POLYSEME_INLINE void search_list(const Search& search, const uint8_t* clusters, uint32_t n_rows, float value) {
+    const uint8_t* const starts = clusters + n_rows * sizeof(Number);
+    const uint8_t* const rows = starts + (n_rows + 1) * sizeof(Start);
+    FoundRows::Place* const places = search.found.places.data();
+    const int32_t* const rank_of = search.found.rank_of.data();
+    if (n_rows <= 16 * search.clusters.size()) {
+        for (uint32_t row = 0; row < n_rows; ++row) {
+            const int32_t rank = rank_of[read_as<Number>(clusters + row * sizeof(Number))];
+            put_row<Start>(places[rank < 0 ? 0 : rank], starts, rows, row, value, rank >= 0);
+        }
+        return;
     }
-    int64_t n_found = 0;
-    for (int64_t c = 0; c < n_candidates; ++c) {
-        const Candidate candidate = candidates[c];
-        const uint32_t at = find_key(cluster.keys + candidate.row, candidate.n_rows,
-                                     static_cast<Key>(candidate.key));
-        candidates[n_found] = candidate;
-        candidates[n_found].key = at;
-        n_found += at < candidate.n_rows;
-    }
-    for (int64_t c = 0; c < n_found; ++c) {
-        const Candidate& found = candidates[c];
-        const Column* counts = cluster.counts + found.row;
-        const uint32_t first = found.entry + entries_before(counts, found.key);
-        const uint32_t last = first + counts[found.key];
-        for (uint32_t e = first; e <= last; ++e)
-            scores[cluster.columns[e]] += found.value * cluster.weight(e);
+    for (size_t rank = 0; rank < search.clusters.size(); ++rank) {
+        const auto wanted = static_cast<Number>(search.clusters[rank]);
+        uint32_t row = 0;
+        for (uint32_t n = n_rows; n > 1; n -= n / 2) {
+            const uint32_t middle = row + n / 2;
+            row = read_as<Number>(clusters + middle * sizeof(Number)) <= wanted ? middle : row;
+        }
+        const bool counts = read_as<Number>(clusters + row * sizeof(Number)) == wanted;
+        put_row<Start>(places[rank], starts, rows, row, value, counts);
     }
 }
 
-template <class Key, class Column, class Weight>
-POLYSEME_INLINE void score_visits(const Cluster<Key, Column, Weight>& cluster, const FeatureHash& hash,
-                                  const float* bias, int64_t n_slots, const MatrixView& documents,
-                                  std::span<const Visit> visits, Activation activation,
-                                  std::vector<Candidate>& candidates) {
-    for (const Visit& visit : visits) {
-        const auto features = documents.row(visit.document);
-        if (candidates.size() < features.size() + 1) candidates.resize(features.size() + 1);
-        std::copy(bias, bias + n_slots, visit.scores);
-        if (cluster.buckets != nullptr)
-            add_margins(cluster, hash, features, documents.row_values(visit.document),
-                        candidates.data(), visit.scores);
-        activate(visit.scores, n_slots, visit.score, activation);
+template <class Number, class Start>
+POLYSEME_INLINE void search_bitmap(const Search& search, const uint8_t* bitmap, float value) {
+    const uint32_t n_words = search.form.n_words;
+    FoundRows::Place* const places = search.found.places.data();
+    const int32_t* const clusters = search.clusters.data();
+    const size_t n_clusters = search.clusters.size();
+    if (n_words == 1) {
+        const uint64_t word = read_as<uint64_t>(bitmap) & (~uint64_t{0} >> (64 - search.form.n_clusters));
+        const uint8_t* const starts = bitmap + search.form.n_bitmap;
+        const uint8_t* const rows = starts + static_cast<uint32_t>(std::popcount(word) + 1) * sizeof(Start);
+        for (size_t rank = 0; rank < n_clusters; ++rank) {
+            const uint64_t bit = uint64_t{1} << clusters[rank];
+            const auto row = static_cast<uint32_t>(std::popcount(word & (bit - 1)));
+            put_row<Start>(places[rank], starts, rows, row, value, (word & bit) != 0);
+        }
+        return;
+    }
+    const uint8_t* const before = bitmap + n_words * 8;
+    const uint8_t* const starts = before + n_words * sizeof(Number);
+    const uint32_t n_rows = read_as<Number>(before + (n_words - 1) * sizeof(Number)) +
+                            static_cast<uint32_t>(std::popcount(read_as<uint64_t>(bitmap + (n_words - 1) * 8)));
+    const uint8_t* const rows = starts + (n_rows + 1) * sizeof(Start);
+    for (size_t rank = 0; rank < n_clusters; ++rank) {
+        const auto cluster = static_cast<uint32_t>(clusters[rank]);
+        const uint64_t word = read_as<uint64_t>(bitmap + cluster / 64 * 8);
+        const uint64_t bit = uint64_t{1} << (cluster % 64);
+        const uint32_t row = read_as<Number>(before + cluster / 64 * sizeof(Number)) +
+                             static_cast<uint32_t>(std::popcount(word & (bit - 1)));
+        put_row<Start>(places[rank], starts, rows, row, value, (word & bit) != 0);
     }
 }
 
-// Clones cannot be templates, hence one function for each choice of types.
-#define POLYSEME_SCORER(Key, Column, Weight)                                                      \
-    POLYSEME_CLONES void score_cluster(const Cluster<Key, Column, Weight>& cluster,               \
-                                       const FeatureHash& hash, const float* bias,                \
-                                       int64_t n_slots, const MatrixView& documents,              \
-                                       std::span<const Visit> visits, Activation activation,      \
-                                       std::vector<Candidate>& candidates) {                      \
-        score_visits(cluster, hash, bias, n_slots, documents, visits, activation, candidates);    \
+template <class Number>
+POLYSEME_INLINE void search_record(const Search& search, const uint8_t* record, float value) {
+    const uint8_t kind = record[0];
+    if (kind <= longest_short_list)
+        search_list<Number, uint16_t>(search, record + 1, kind, value);
+    else if (kind == bitmap_short)
+        search_bitmap<Number, uint16_t>(search, record + 1, value);
+    else if (kind == bitmap_long)
+        search_bitmap<Number, uint32_t>(search, record + 1, value);
+    else
+        search_list<Number, uint32_t>(search, record + 5, read_as<uint32_t>(record + 1), value);
+}
+
+template <class Number>
+POLYSEME_INLINE void search_records(const Search& search, const Document& document) {
+    const size_t n = document.features.size();
+    const int32_t* const features = document.features.data();
+    for (size_t e = 0; e < std::min(n, starts_ahead); ++e) __builtin_prefetch(search.starts + features[e]);
+    for (size_t e = 0; e < std::min(n, records_ahead); ++e)
+        __builtin_prefetch(search.bytes + search.starts[features[e]]);
+    for (size_t e = 0; e < n; ++e) {
+        if (e + starts_ahead < n) __builtin_prefetch(search.starts + features[e + starts_ahead]);
+        if (e + records_ahead < n) {
+            const uint8_t* const record = search.bytes + search.starts[features[e + records_ahead]];
+            __builtin_prefetch(record);
+            __builtin_prefetch(record + 64);
+        }
+        const int64_t begin = search.starts[features[e]], end = search.starts[features[e] + 1];
+        const uint8_t* const record = search.bytes + begin;
+        if (begin == end) continue;
+        if (search.form.n_clusters == 1)
+            put(search.found.places[0], {record, static_cast<uint32_t>(end - begin), document.values[e]}, true);
+        else
+            search_record<Number>(search, record, document.values[e]);
     }
-#define POLYSEME_FOR_ALL_TYPES(DO)                                                                \
-    DO(uint8_t, uint8_t, uint8_t)                                                                 \
-    DO(uint8_t, uint8_t, float)                                                                   \
-    DO(uint8_t, uint16_t, uint8_t)                                                                \
-    DO(uint8_t, uint16_t, float)                                                                  \
-    DO(uint16_t, uint8_t, uint8_t)                                                                \
-    DO(uint16_t, uint8_t, float)                                                                  \
-    DO(uint16_t, uint16_t, uint8_t)                                                               \
-    DO(uint16_t, uint16_t, float)
-POLYSEME_FOR_ALL_TYPES(POLYSEME_SCORER)
+}
+
+POLYSEME_CLONES void search_short(const Search& search, const Document& document) {
+    search_records<uint16_t>(search, document);
+}
+POLYSEME_CLONES void search_long(const Search& search, const Document& document) {
+    search_records<uint32_t>(search, document);
+}
+
+POLYSEME_CLONES void finish(const float* scales, const float* bias, int64_t n_slots,
+                            float cluster_score, Activation activation, float* scores) {
+    if (scales == nullptr) {
+        for (int64_t j = 0; j < n_slots; ++j) scores[j] += bias[j];
+    } else {
+        for (int64_t j = 0; j < n_slots; ++j) scores[j] = scores[j] * scales[j] + bias[j];
+    }
+    activate(scores, n_slots, cluster_score, activation);
+}
 
 void require(bool condition, const char* message) {
     if (!condition) throw std::invalid_argument(message);
 }
 
-template <class Key, class Column, class Weight>
-class TypedLevel final : public LinearLevel {
-  public:
-    using View = ClusterWeightsView<Key, Column, Weight>;
-
-    TypedLevel(const View& weights, int64_t n_buckets) : view_(weights), hash_(weights.n_features) {
-        bucket_starts_.assign(1, 0);
-        for (int64_t c = 0; c < view_.n_clusters; ++c)
-            bucket_starts_.push_back(bucket_starts_.back() +
-                                     n_buckets_stored(n_rows(c), hash_.n_bits(), 8 * sizeof(Key)));
-        require(bucket_starts_.back() == n_buckets, "the number of buckets does not fit the rows");
-        for (int64_t c = 0; c < view_.n_clusters; ++c) check_cluster(c);
-    }
-
-    int64_t n_clusters() const override { return view_.n_clusters; }
-    int64_t n_slots() const override { return view_.slot_starts[view_.n_clusters]; }
-    int64_t first_slot(int64_t cluster) const override { return view_.slot_starts[cluster]; }
-
-    void score(int64_t c, const MatrixView& documents, std::span<const Visit> visits,
-               Activation activation) const override {
-        thread_local std::vector<Candidate> candidates;
-        score_cluster(cluster(c), hash_, view_.bias + first_slot(c), size(c), documents, visits,
-                      activation, candidates);
-    }
-
-    std::vector<std::pair<int32_t, float>> slot_weights(int64_t c, int64_t slot) const override {
-        std::vector<std::pair<int32_t, float>> found;
-        const auto here = cluster(c);
-        for_each_row(c, [&](uint32_t hashed, uint32_t first, uint32_t end) {
-            for (uint32_t e = first; e < end; ++e)
-                if (here.columns[e] == slot) found.emplace_back(hash_.feature(hashed), here.weight(e));
-        });
-        std::sort(found.begin(), found.end());
-        return found;
-    }
-
-  private:
-    int64_t n_rows(int64_t c) const { return view_.row_starts[c + 1] - view_.row_starts[c]; }
-
-    Cluster<Key, Column, Weight> cluster(int64_t c) const {
-        const int n_rest = hash_.n_bits() - bucket_bits(n_rows(c), hash_.n_bits(), 8 * sizeof(Key));
-        return {n_rows(c) == 0 ? nullptr : view_.buckets + bucket_starts_[c],
-                view_.keys + view_.row_starts[c],
-                view_.counts + view_.row_starts[c],
-                view_.columns + view_.entry_starts[c],
-                view_.weights + view_.entry_starts[c],
-                view_.values,
-                n_rest};
-    }
-
-    // Calls visit(hash, first entry, end of entries) for each row of a cluster.
-    template <class F>
-    void for_each_row(int64_t c, F&& visit) const {
-        if (n_rows(c) == 0) return;
-        const auto here = cluster(c);
-        const auto n_buckets = static_cast<uint32_t>(bucket_starts_[c + 1] - bucket_starts_[c] - 1);
-        for (uint32_t b = 0; b < n_buckets; ++b) {
-            uint32_t entry = here.buckets[b].entry;
-            for (uint32_t row = here.buckets[b].row; row < here.buckets[b + 1].row; ++row) {
-                const uint32_t end = entry + here.counts[row] + 1u;
-                visit((b << here.n_rest_bits) | here.keys[row], entry, end);
-                entry = end;
-            }
-        }
-    }
-
-    void check_cluster(int64_t c) const {
-        const int64_t n_entries = view_.entry_starts[c + 1] - view_.entry_starts[c];
-        require(n_rows(c) > 0 || n_entries == 0, "a cluster has entries, but no rows");
-        if (n_rows(c) == 0) return;
-        const Bucket* buckets = view_.buckets + bucket_starts_[c];
-        const int64_t n_buckets = bucket_starts_[c + 1] - bucket_starts_[c] - 1;
-        require(buckets[0].row == 0 && buckets[0].entry == 0 && buckets[n_buckets].row == n_rows(c) &&
-                    buckets[n_buckets].entry == n_entries, "buckets do not fit a cluster");
-        for (int64_t b = 0; b < n_buckets; ++b)  // all of them first: rows are read below
-            require(buckets[b].row <= buckets[b + 1].row, "buckets are out of order");
-        const Column* counts = view_.counts + view_.row_starts[c];
-        for (int64_t b = 0; b < n_buckets; ++b) {
-            uint64_t end = buckets[b].entry;
-            for (uint32_t row = buckets[b].row; row < buckets[b + 1].row; ++row) end += counts[row] + 1u;
-            require(end == buckets[b + 1].entry, "counts of entries do not fit their bucket");
-        }
-        bool in_range = true;
-        for_each_row(c, [&](uint32_t hashed, uint32_t, uint32_t) {
-            in_range &= hash_.feature(hashed) < view_.n_features && hashed >> hash_.n_bits() == 0;
-        });
-        require(in_range, "a feature is out of range");
-        for (int64_t e = view_.entry_starts[c]; e < view_.entry_starts[c + 1]; ++e)
-            in_range &= view_.columns[e] < size(c);
-        require(in_range, "a slot number is out of range");
-    }
-
-    View view_;
-    FeatureHash hash_;
-    std::vector<int64_t> bucket_starts_;
-};
+uint32_t read_number(const uint8_t* at, uint32_t n_bytes) {
+    return n_bytes == 2 ? read_as<uint16_t>(at) : read_as<uint32_t>(at);
+}
 
 }  // namespace
 
-template <class Key, class Column, class Weight>
-std::unique_ptr<LinearLevel> make_linear_level(const ClusterWeightsView<Key, Column, Weight>& weights,
-                                               int64_t n_buckets) {
-    return std::make_unique<TypedLevel<Key, Column, Weight>>(weights, n_buckets);
+LinearLevel::LinearLevel(const LevelWeightsView& weights)
+    : view_(weights), bytes_(weights.bytes), form_(weights.n_clusters), starts_(weights.n_features + 1, 0) {
+    add_short_ = (view_.scales ? row_adders<uint8_t, int8_t>() : row_adders<uint8_t, float>()).back();
+    add_long_ = (view_.scales ? row_adders<uint16_t, int8_t>() : row_adders<uint16_t, float>()).back();
+    for (int64_t f = 0; f < view_.n_features; ++f) starts_[f + 1] = starts_[f] + view_.record_sizes[f];
+    require(starts_[view_.n_features] + read_ahead == static_cast<int64_t>(bytes_.size()),
+            "the records do not fit their sizes");
+    for (int64_t f = 0; f < view_.n_features; ++f)
+        if (view_.record_sizes[f] > 0) check_record(f);
 }
 
-#define POLYSEME_LEVEL(Key, Column, Weight)                     \
-    template std::unique_ptr<LinearLevel> make_linear_level(    \
-        const ClusterWeightsView<Key, Column, Weight>&, int64_t);
-POLYSEME_FOR_ALL_TYPES(POLYSEME_LEVEL)
+void LinearLevel::find(const Document& document, std::span<const int32_t> clusters, FoundRows& found) const {
+    found.places.clear();
+    if (clusters.empty()) return;
+    const size_t n_each = document.features.size() + 1;  // a place is written to before it counts
+    if (found.rows.size() < n_each * clusters.size()) found.rows.resize(n_each * clusters.size());
+    if (static_cast<int64_t>(found.rank_of.size()) < n_clusters()) found.rank_of.resize(n_clusters(), -1);
+    for (size_t rank = 0; rank < clusters.size(); ++rank) {
+        FoundRow* const begin = found.rows.data() + rank * n_each;
+        found.places.push_back({begin, begin, begin + n_each, begin + n_each, row_form(clusters[rank]).lists_below()});
+        found.rank_of[clusters[rank]] = static_cast<int32_t>(rank);
+    }
+    const Search search{bytes_.data(), starts_.data(), form_, clusters, found};
+    if (form_.number_bytes == 2) search_short(search, document);
+    else search_long(search, document);
+    for (const int32_t cluster : clusters) found.rank_of[cluster] = -1;
+}
+
+void LinearLevel::score(int64_t cluster, const FoundRows& found, size_t rank, float cluster_score,
+                        Activation activation, float* scores) const {
+    const int64_t n = size(cluster);
+    std::fill(scores, scores + padded(n), 0.f);
+    const AddRows add_rows = has_short_columns(n) ? add_short_ : add_long_;
+    add_rows(found.places[rank].lists(), found.places[rank].bitmaps(), n, scores);
+    const int64_t first = first_slot(cluster);
+    finish(view_.scales ? view_.scales + first : nullptr, view_.bias + first, n, cluster_score, activation, scores);
+}
+
+std::vector<std::pair<int32_t, float>> LinearLevel::slot_weights(int64_t cluster, int64_t slot) const {
+    std::vector<std::pair<int32_t, float>> weights;
+    const float scale = view_.scales ? view_.scales[first_slot(cluster) + slot] : 1.f;
+    for (int64_t f = 0; f < view_.n_features; ++f) {
+        for_each_row(f, [&](int64_t there, const uint8_t* row, uint32_t size) {
+            if (there != cluster) return;
+            for_each_weight(there, row, size, [&](int64_t column, float weight) {
+                if (column == slot) weights.emplace_back(static_cast<int32_t>(f), weight * scale);
+            });
+        });
+    }
+    return weights;
+}
+
+RecordShape LinearLevel::shape(int64_t feature) const {
+    const uint8_t* const record = bytes_.data() + starts_[feature];
+    const auto kind = static_cast<RecordKind>(record[0]);
+    uint32_t n_rows = kind;
+    if (kind == long_list) n_rows = read_as<uint32_t>(record + 1);
+    if (kind == bitmap_short || kind == bitmap_long) {
+        n_rows = 0;
+        for (int64_t byte = 0; byte < (form_.n_clusters + 7) / 8; ++byte)
+            n_rows += static_cast<uint32_t>(std::popcount(record[1 + byte]));
+    }
+    return shape_of(form_, kind, n_rows);
+}
+
+// Calls visit(cluster, bytes of the row, their number) for each row of a feature.
+template <class F>
+void LinearLevel::for_each_row(int64_t feature, F&& visit) const {
+    const uint8_t* const record = bytes_.data() + starts_[feature];
+    if (view_.record_sizes[feature] == 0) return;
+    if (form_.n_clusters == 1) return visit(int64_t{0}, record, view_.record_sizes[feature]);
+    const RecordShape here = shape(feature);
+    const uint8_t* const clusters = record + here.clusters_at;
+    uint32_t row = 0;
+    auto visit_next = [&](int64_t cluster) {
+        const uint8_t* const starts = record + here.starts_at + row++ * here.start_bytes();
+        const uint32_t begin = read_number(starts, here.start_bytes());
+        const uint32_t end = read_number(starts + here.start_bytes(), here.start_bytes());
+        visit(cluster, record + here.rows_at + begin, end - begin);
+    };
+    if (!here.is_bitmap()) {
+        while (row < here.n_rows)
+            visit_next(read_number(clusters + row * form_.number_bytes, form_.number_bytes));
+        return;
+    }
+    for (int64_t cluster = 0; cluster < form_.n_clusters; ++cluster)
+        if (clusters[cluster / 8] >> (cluster % 8) & 1) visit_next(cluster);
+}
+
+// Calls visit(slot, weight) for each weight of a row.
+template <class F>
+void LinearLevel::for_each_weight(int64_t cluster, const uint8_t* row, uint32_t size, F&& visit) const {
+    const RowForm form = row_form(cluster);
+    auto weight_at = [&](const uint8_t* at) {
+        return form.weight_bytes == 1 ? float(read_as<int8_t>(at)) : read_as<float>(at);
+    };
+    if (size < form.lists_below()) {
+        const uint32_t n = form.list_length(size);
+        for (uint32_t e = 0; e < n; ++e) {
+            const uint8_t* const column = row + e * form.column_bytes;
+            visit(int64_t{form.column_bytes == 1 ? *column : read_as<uint16_t>(column)},
+                  weight_at(row + n * form.column_bytes + e * form.weight_bytes));
+        }
+        return;
+    }
+    const uint8_t* weight = row + form.n_bitmap;
+    for (uint32_t g = 0; g < form.n_bitmap; ++g) {
+        for (uint32_t bits = row[g]; bits != 0; bits &= bits - 1, weight += form.weight_bytes)
+            visit(int64_t{8 * g + std::countr_zero(bits)}, weight_at(weight));
+    }
+}
+
+void LinearLevel::check_record(int64_t feature) {
+    const uint64_t n_bytes = view_.record_sizes[feature];
+    const uint8_t* const record = bytes_.data() + starts_[feature];
+    if (form_.n_clusters > 1) {
+        const bool known = record[0] > 0 && record[0] <= bitmap_long;
+        const bool is_bitmap = record[0] >= bitmap_short;
+        require(known && (!is_bitmap || form_.n_bitmap < n_bytes) && (record[0] != long_list || n_bytes > 5),
+                "a record is of no known kind");
+        const RecordShape here = shape(feature);
+        require(here.n_rows > 0 && here.n_rows <= form_.n_clusters && here.rows_at < n_bytes,
+                "a record does not fit its rows");
+        const uint8_t* const starts = record + here.starts_at;
+        uint32_t end = read_number(starts, here.start_bytes());
+        require(end == 0, "a record does not fit its rows");
+        for (uint32_t row = 1; row <= here.n_rows; ++row) {
+            const uint32_t next = read_number(starts + row * here.start_bytes(), here.start_bytes());
+            require(next > end, "the rows of a record are out of order");
+            end = next;
+        }
+        require(here.rows_at + uint64_t{end} == n_bytes, "a record does not fit its rows");
+        const uint8_t* const clusters = record + here.clusters_at;
+        for (uint32_t row = 1; row < here.n_rows && !is_bitmap; ++row)
+            require(read_number(clusters + (row - 1) * form_.number_bytes, form_.number_bytes) <
+                        read_number(clusters + row * form_.number_bytes, form_.number_bytes),
+                    "the clusters of a record are out of order");
+        require(is_bitmap || read_number(clusters + (here.n_rows - 1) * form_.number_bytes,
+                                         form_.number_bytes) < form_.n_clusters,
+                "a cluster number is out of range");
+        require(!is_bitmap || form_.n_clusters % 8 == 0 ||
+                    clusters[form_.n_clusters / 8] >> (form_.n_clusters % 8) == 0,
+                "a cluster number is out of range");
+        uint32_t n_before = 0;
+        for (uint32_t word = 0; is_bitmap && form_.n_words > 1 && word < form_.n_words; ++word) {
+            require(read_number(clusters + form_.n_words * 8 + word * form_.number_bytes, form_.number_bytes) == n_before,
+                    "a record counts its rows wrongly");
+            n_before += static_cast<uint32_t>(std::popcount(read_as<uint64_t>(clusters + word * 8)));
+        }
+        require(!is_bitmap || form_.n_words == 1 || n_before == here.n_rows, "a cluster number is out of range");
+    }
+    for_each_row(feature, [&](int64_t cluster, const uint8_t* row, uint32_t size) {
+        const RowForm form = row_form(cluster);
+        // How many weights there are must agree with the size before any is read.
+        uint32_t n = form.list_length(size);
+        if (size >= form.lists_below()) {
+            n = 0;
+            for (uint32_t g = 0; g < form.n_bitmap; ++g) n += static_cast<uint32_t>(std::popcount(row[g]));
+        }
+        require(n > 0 && form.size(n) == size, "the size of a row does not fit its weights");
+        for_each_weight(cluster, row, size, [&](int64_t column, float weight) {
+            require(column < this->size(cluster), "a slot number is out of range");
+            require(weight - weight == 0, "a weight is not finite");
+        });
+        n_weights_ += n;
+    });
+}
 
 }  // namespace polyseme

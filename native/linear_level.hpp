@@ -1,44 +1,86 @@
 // One trained level of the model, ready to score documents.
 #pragma once
 
-#include <memory>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "activation.hpp"
-#include "cluster_weights.hpp"
-#include "sparse_view.hpp"
+#include "huge_pages.hpp"
+#include "level_weights.hpp"
+#include "row_sums.hpp"
 
 namespace polyseme {
 
-// A document to be scored against the slots of one cluster.
-struct Visit {
-    int32_t document;  // a row of the matrix at hand
-    float score;       // of the path so far
-    float* scores;     // out: one for each slot of the cluster
+// The features of one document and their values.
+struct Document {
+    std::span<const int32_t> features;
+    std::span<const float> values;
+};
+
+struct LevelWeightsView {
+    int64_t n_clusters = 0;
+    int64_t n_features = 0;
+    const int64_t* slot_starts = nullptr;      // [n_clusters + 1]
+    const uint32_t* record_sizes = nullptr;    // [n_features]
+    std::span<const uint8_t> bytes;
+    const float* scales = nullptr;             // [slot], or none where weights are floats
+    const float* bias = nullptr;               // [slot], the bias feature's weight times its value
+};
+
+// What a level has to say of one document in some clusters. Lives on, so that a document need not
+// pay for memory.
+struct FoundRows {
+    // The rows of one cluster: lists at the front, bitmaps at the back.
+    struct Place {
+        FoundRow *begin, *list_end, *bitmap_begin, *end;
+        uint32_t lists_below;  // rows of fewer bytes are lists
+
+        std::span<const FoundRow> lists() const { return {begin, list_end}; }
+        std::span<const FoundRow> bitmaps() const { return {bitmap_begin, end}; }
+    };
+    std::vector<Place> places;       // [rank of the cluster]
+    std::vector<FoundRow> rows;
+    std::vector<int32_t> rank_of;    // scratch: [cluster], or -1
 };
 
 class LinearLevel {
   public:
-    virtual ~LinearLevel() = default;
-    virtual int64_t n_clusters() const = 0;
-    virtual int64_t n_slots() const = 0;
-    virtual int64_t first_slot(int64_t cluster) const = 0;
-    int64_t size(int64_t cluster) const { return first_slot(cluster + 1) - first_slot(cluster); }
+    // Copies the bytes, looks at the other arrays in place. Checks that nothing leads outside an
+    // array, whoever wrote the file; throws std::invalid_argument.
+    explicit LinearLevel(const LevelWeightsView& weights);
 
-    // Margins of all slots of the cluster for each visitor, activated.
-    virtual void score(int64_t cluster, const MatrixView& documents, std::span<const Visit> visits,
-                       Activation activation) const = 0;
+    int64_t n_clusters() const { return view_.n_clusters; }
+    int64_t n_slots() const { return view_.slot_starts[view_.n_clusters]; }
+    int64_t first_slot(int64_t cluster) const { return view_.slot_starts[cluster]; }
+    int64_t size(int64_t cluster) const { return first_slot(cluster + 1) - first_slot(cluster); }
+    int64_t n_weights() const { return n_weights_; }
+
+    // Looks up the features of a document for these clusters.
+    void find(const Document& document, std::span<const int32_t> clusters, FoundRows& found) const;
+
+    // The margins of all slots of the cluster, activated. There must be padded(size) places.
+    void score(int64_t cluster, const FoundRows& found, size_t rank, float cluster_score,
+               Activation activation, float* scores) const;
 
     // The features of one slot, counted within its cluster, and their weights; by feature.
-    virtual std::vector<std::pair<int32_t, float>> slot_weights(int64_t cluster, int64_t slot) const = 0;
-};
+    std::vector<std::pair<int32_t, float>> slot_weights(int64_t cluster, int64_t slot) const;
 
-// Checks that nothing leads outside an array, whoever wrote the file: `n_buckets` and `n_slots`
-// are how many there are. Throws std::invalid_argument.
-template <class Key, class Column, class Weight>
-std::unique_ptr<LinearLevel> make_linear_level(const ClusterWeightsView<Key, Column, Weight>& weights,
-                                               int64_t n_buckets);
+  private:
+    RowForm row_form(int64_t cluster) const { return RowForm(size(cluster), view_.scales != nullptr); }
+    RecordShape shape(int64_t feature) const;
+    void check_record(int64_t feature);
+    template <class F>
+    void for_each_row(int64_t feature, F&& visit) const;
+    template <class F>
+    void for_each_weight(int64_t cluster, const uint8_t* row, uint32_t size, F&& visit) const;
+
+    LevelWeightsView view_;
+    HugePages bytes_;
+    RecordForm form_;
+    std::vector<int64_t> starts_;  // [n_features + 1], of records
+    AddRows add_short_, add_long_;
+    int64_t n_weights_ = 0;
+};
 
 }  // namespace polyseme

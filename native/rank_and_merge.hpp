@@ -1,7 +1,7 @@
 // Scores the slots of the reached clusters and merges those of one label.
 #pragma once
 
-#include <memory>
+#include <utility>
 #include <vector>
 
 #include "beam_search.hpp"
@@ -24,25 +24,19 @@ struct SlotTable {
 };
 
 struct RankScratch {
-    VisitPlan plan;
-    std::vector<Visit> visits;
-    std::vector<float> scores;
-    std::vector<int64_t> offsets;       // [document * beam_size + rank], into scores
-    std::vector<int64_t> reached;       // [cluster], offset of this document's scores or -1
+    FoundRows found;
+    std::vector<float> scores;     // of the slots of the reached clusters
+    std::vector<int64_t> offsets;  // [cluster], into the scores, or -1
 };
 
-// Scores of all slots of all clusters in the beams, into scratch.scores at scratch.offsets.
-void score_slots(const LinearLevel& ranker, const MatrixView& documents, const Beams& beams,
-                 Activation activation, RankScratch& scratch);
+// The k best labels of a document after merging; returns how many there are.
+int32_t rank_top_k(const LinearLevel& ranker, const SlotTable& table, const Document& document,
+                   const Beam& beam, Activation activation, Merge merge, int32_t k,
+                   RankScratch& scratch, int32_t* labels, float* scores);
 
-// The k best labels of one document of the block after merging; returns how many there are.
-int32_t merge_top_k(const LinearLevel& ranker, const SlotTable& table, const Beams& beams,
-                    int64_t document, Merge merge, int32_t k, RankScratch& scratch,
-                    int32_t* labels, float* scores);
-
-// All reached labels of one document with their merged scores, in ascending order of labels.
-void merge_all(const LinearLevel& ranker, const SlotTable& table, const Beams& beams,
-               int64_t document, Merge merge, RankScratch& scratch,
-               std::vector<std::pair<int32_t, float>>& merged);
+// All reached labels of a document with their merged scores, in ascending order of labels.
+void rank_all(const LinearLevel& ranker, const SlotTable& table, const Document& document,
+              const Beam& beam, Activation activation, Merge merge, RankScratch& scratch,
+              std::vector<std::pair<int32_t, float>>& merged);
 
 }  // namespace polyseme

@@ -269,9 +269,9 @@ class ClusterTrainer {
     AlignedBuffer<float> duals_, weights_;
 };
 
-// Puts the pieces of a cluster together, rows in the order of their hashes. Pieces gather the same
+// Puts the pieces of a cluster together. Pieces gather the same
 // rows in the same order, so their local feature numbers agree.
-TrainedCluster join_pieces(std::vector<TrainedPiece>& pieces, const FeatureHash& hash) {
+TrainedCluster join_pieces(std::vector<TrainedPiece>& pieces) {
     TrainedCluster result;
     const auto& features = pieces[0].features;
     std::vector<uint32_t> n_entries(features.size(), 0);
@@ -281,18 +281,12 @@ TrainedCluster join_pieces(std::vector<TrainedPiece>& pieces, const FeatureHash&
         for (const auto& kept : piece.kept) ++n_entries[kept.local_feature];
         n_kept += piece.kept.size();
     }
-    std::vector<std::pair<uint32_t, int32_t>> rows;  // hash and local feature
-    for (size_t f = 0; f < features.size(); ++f)
-        if (n_entries[f] > 0) rows.emplace_back(hash(features[f]), static_cast<int32_t>(f));
-    std::sort(rows.begin(), rows.end());
-
     std::vector<uint32_t> write_at(features.size());
     uint32_t n_before = 0;
-    result.hashes.reserve(rows.size());
-    result.counts.reserve(rows.size());
-    for (const auto& [hashed, f] : rows) {
-        result.hashes.push_back(hashed);
-        result.counts.push_back(static_cast<uint16_t>(n_entries[f] - 1));
+    for (size_t f = 0; f < features.size(); ++f) {
+        if (n_entries[f] == 0) continue;
+        result.features.push_back(features[f]);
+        result.counts.push_back(n_entries[f]);
         write_at[f] = n_before;
         n_before += n_entries[f];
     }
@@ -333,9 +327,9 @@ std::vector<Piece> plan_pieces(const SlotTask& task) {
 
 }  // namespace
 
-ClusterWeights train_clusters(const SlotTask& task, const SolverOptions& solver,
-                              const Pruning& pruning, uint64_t seed, int n_threads,
-                              RunControl& control) {
+LevelWeights train_clusters(const SlotTask& task, const SolverOptions& solver,
+                            const Pruning& pruning, bool byte_weights, uint64_t seed, int n_threads,
+                            RunControl& control) {
     const int64_t n_clusters = task.training_rows.n_rows;
     const std::vector<Piece> pieces = plan_pieces(task);
     std::vector<std::vector<TrainedPiece>> trained(n_clusters);
@@ -345,8 +339,7 @@ ClusterWeights train_clusters(const SlotTask& task, const SolverOptions& solver,
         parts.emplace_back();
         n_missing[piece.cluster].store(static_cast<int32_t>(parts.size()));
     }
-    std::vector<TrainedCluster> finished(n_clusters);
-    const FeatureHash hash(task.features.n_cols);
+    std::vector<PackedCluster> finished(n_clusters);
     std::vector<std::unique_ptr<ClusterTrainer>> trainers(std::max(1, n_threads));
 
     parallel_for(static_cast<int64_t>(pieces.size()), n_threads, control, [&](int64_t p, int worker) {
@@ -356,14 +349,14 @@ ClusterWeights train_clusters(const SlotTask& task, const SolverOptions& solver,
         auto& parts = trained[piece.cluster];
         parts[piece.first_slot / piece.step] = trainers[worker]->train(piece);
         if (--n_missing[piece.cluster] == 0) {
-            finished[piece.cluster] = join_pieces(parts, hash);
+            finished[piece.cluster] = pack_cluster(join_pieces(parts), byte_weights);
             std::vector<TrainedPiece>().swap(parts);
         }
         control.advance(piece.n_slots);
     });
 
     trainers.clear();
-    return pack_clusters(finished, hash);
+    return join_clusters(finished, task.features.n_cols);
 }
 
 }  // namespace polyseme

@@ -1,7 +1,7 @@
 // Trains the slots of every cluster on the cluster's own rows.
 #pragma once
 
-#include "cluster_weights.hpp"
+#include "level_weights.hpp"
 #include "parallel_for.hpp"
 #include "slot_solver.hpp"
 #include "sparse_view.hpp"
@@ -24,8 +24,8 @@ struct Pruning {
     int64_t max_weights = 0;     // a slot keeps that many of the largest; 0 for all
 };
 
-ClusterWeights train_clusters(const SlotTask& task, const SolverOptions& solver,
-                              const Pruning& pruning, uint64_t seed, int n_threads,
-                              RunControl& control);
+LevelWeights train_clusters(const SlotTask& task, const SolverOptions& solver,
+                            const Pruning& pruning, bool byte_weights, uint64_t seed, int n_threads,
+                            RunControl& control);
 
 }  // namespace polyseme

@@ -37,53 +37,26 @@ struct BoundLevel {
     std::unique_ptr<LinearLevel> level;
 };
 
-template <class Key, class Column, class Weight>
-BoundLevel level_of(const In<int64_t>& slot_starts, const In<int64_t>& row_starts,
-                    const In<int64_t>& entry_starts, const In<uint32_t>& buckets,
-                    const In<Key>& keys, const In<Column>& counts, const In<Column>& columns,
-                    const In<Weight>& weights, const In<float>& values, const In<float>& bias,
-                    int64_t n_features) {
+BoundLevel level_of(const In<int64_t>& slot_starts, const In<uint32_t>& record_sizes,
+                    const In<uint8_t>& bytes, const In<float>& scales, const In<float>& bias) {
     const auto size = [](const auto& array) { return static_cast<int64_t>(array.size()); };
-    require(n_features >= 1, "there must be at least one feature");
-    require(slot_starts.size() >= 1 && row_starts.size() == slot_starts.size() &&
-                entry_starts.size() == slot_starts.size(), "slot, row and entry starts differ in length");
-    require(keys.size() >= read_ahead && counts.size() == keys.size(), "keys and counts differ in length");
+    require(record_sizes.size() >= 1, "there must be at least one feature");
     require_starts(slot_starts, size(bias), "slot starts do not fit the bias");
-    require_starts(row_starts, size(keys) - read_ahead, "row starts do not fit the keys");
-    require_starts(entry_starts, size(columns), "entry starts do not fit the columns");
-    require(weights.size() == columns.size(), "weights and columns differ in length");
-    require(sizeof(Weight) != 1 || values.size() == 256, "bytes must stand for 256 values");
-    require(buckets.size() % 2 == 0, "buckets are pairs");
+    require(scales.size() == 0 || scales.size() == bias.size(), "scales and bias differ in length");
 
-    ClusterWeightsView<Key, Column, Weight> view;
+    LevelWeightsView view;
     view.n_clusters = size(slot_starts) - 1;
-    view.n_features = n_features;
+    view.n_features = size(record_sizes);
     view.slot_starts = slot_starts.data();
-    view.row_starts = row_starts.data();
-    view.entry_starts = entry_starts.data();
-    view.buckets = reinterpret_cast<const Bucket*>(buckets.data());
-    view.keys = keys.data();
-    view.counts = counts.data();
-    view.columns = columns.data();
-    view.weights = weights.data();
-    view.values = values.data();
+    view.record_sizes = record_sizes.data();
+    view.bytes = {bytes.data(), bytes.size()};
+    view.scales = scales.size() > 0 ? scales.data() : nullptr;
     view.bias = bias.data();
     BoundLevel bound;
-    bound.level = make_linear_level(view, size(buckets) / 2);
-    bound.arrays = {nb::cast(slot_starts), nb::cast(row_starts), nb::cast(entry_starts),
-                    nb::cast(buckets), nb::cast(keys), nb::cast(counts), nb::cast(columns),
-                    nb::cast(weights), nb::cast(values), nb::cast(bias)};
+    bound.level = std::make_unique<LinearLevel>(view);
+    bound.arrays = {nb::cast(slot_starts), nb::cast(record_sizes), nb::cast(bytes), nb::cast(scales),
+                    nb::cast(bias)};
     return bound;
-}
-
-template <class Key, class Column, class Weight>
-void bind_level(nb::module_& m) {
-    m.def("linear_level", &level_of<Key, Column, Weight>, nb::arg("slot_starts").noconvert(),
-          nb::arg("row_starts").noconvert(), nb::arg("entry_starts").noconvert(),
-          nb::arg("buckets").noconvert(), nb::arg("keys").noconvert(),
-          nb::arg("counts").noconvert(), nb::arg("columns").noconvert(),
-          nb::arg("weights").noconvert(), nb::arg("values").noconvert(),
-          nb::arg("bias").noconvert(), nb::arg("n_features"));
 }
 
 nb::tuple slot_weights(const BoundLevel& bound, int64_t cluster, int64_t slot) {
@@ -98,7 +71,6 @@ nb::tuple slot_weights(const BoundLevel& bound, int64_t cluster, int64_t slot) {
 }
 
 struct Scratch {
-    Beams beams;
     BeamScratch beam;
     RankScratch rank;
 };
@@ -149,15 +121,12 @@ class Predictor {
         run_released(progress, [&](RunControl& control) {
             // Rows sorted by cluster, first with room for a full beam each.
             std::vector<std::pair<int32_t, float>> all(n * beam_size);
-            for_each_block(documents, beam_size, n_threads, control, [&](int64_t begin, const MatrixView& block) {
-                const Beams& beams = walk(block, beam_size);
-                for (int64_t i = 0; i < block.n_rows; ++i) {
-                    row_starts[begin + i + 1] = beams.sizes[i];
-                    auto* const row = all.data() + (begin + i) * beam_size;
-                    for (int32_t r = 0; r < beams.sizes[i]; ++r)
-                        row[r] = {beams.nodes[i * beams.beam_size + r], beams.scores[i * beams.beam_size + r]};
-                    std::sort(row, row + beams.sizes[i]);
-                }
+            for_each_beam(documents, beam_size, n_threads, control,
+                          [&](int64_t i, const Document&, const Beam& beam) {
+                row_starts[i + 1] = beam.size();
+                auto* const row = all.data() + i * beam_size;
+                for (int32_t r = 0; r < beam.size(); ++r) row[r] = {beam.nodes[r], beam.scores[r]};
+                std::sort(row, row + beam.size());
             });
             for (int64_t i = 0; i < n; ++i) row_starts[i + 1] += row_starts[i];
             clusters.resize(row_starts[n]);
@@ -180,30 +149,45 @@ class Predictor {
         require(ranker_ != nullptr, "this predictor has no ranker");
         const Merge merge = merge_of(merge_name);
         const int64_t n = documents.n_rows;
-        auto* labels = new int32_t[n * k];
-        nb::capsule own_labels(labels, [](void* p) noexcept { delete[] static_cast<int32_t*>(p); });
-        auto* scores = new float[n * k];
-        nb::capsule own_scores(scores, [](void* p) noexcept { delete[] static_cast<float*>(p); });
+        auto best = empty_top_k(n, k);
         run_released(progress, [&](RunControl& control) {
-            for_each_block(documents, beam_size, n_threads, control, [&](int64_t begin, const MatrixView& block) {
-                const Beams& beams = walk(block, beam_size);
-                RankScratch& scratch = thread_scratch().rank;
-                score_slots(*ranker_, block, beams, activation_, scratch);
-                for (int64_t i = 0; i < block.n_rows; ++i) {
-                    int32_t* const row_labels = labels + (begin + i) * k;
-                    float* const row_scores = scores + (begin + i) * k;
-                    const int32_t found = merge_top_k(*ranker_, *table_, beams, i, merge, k,
-                                                      scratch, row_labels, row_scores);
-                    std::fill(row_labels + found, row_labels + k, -1);
-                    std::fill(row_scores + found, row_scores + k, 0.f);
-                }
+            for_each_beam(documents, beam_size, n_threads, control,
+                          [&](int64_t i, const Document& document, const Beam& beam) {
+                rank(document, beam, merge, k, thread_scratch(), best.labels + i * k, best.scores + i * k);
             });
             return 0;
         });
-        const size_t shape[2] = {static_cast<size_t>(n), static_cast<size_t>(k)};
-        return nb::make_tuple(
-            nb::ndarray<nb::numpy, int32_t, nb::ndim<2>>(labels, 2, shape, own_labels),
-            nb::ndarray<nb::numpy, float, nb::ndim<2>>(scores, 2, shape, own_scores));
+        return std::move(best).to_python();
+    }
+
+    // For a single row: declines, with None, whatever is not finite, in range and ascending.
+    template <class Start, class Value>
+    nb::object top_k_of_row(const In<Start>& starts, const In<int32_t>& columns, const In<Value>& values,
+                            int32_t beam_size, int32_t k, const std::string& merge_name) const {
+        const size_t n = columns.size();
+        if (ranker_ == nullptr || beam_size < 1 || k < 1 || values.size() != n || starts.size() != 2 ||
+            starts.data()[0] != 0 || starts.data()[1] != static_cast<Start>(n))
+            return nb::none();
+        thread_local std::vector<float> floats;
+        floats.resize(n);
+        bool plain = true;
+        int32_t before = -1;
+        for (size_t e = 0; e < n; ++e) {
+            floats[e] = static_cast<float>(values.data()[e]);
+            plain &= before < columns.data()[e] && floats[e] - floats[e] == 0;
+            before = columns.data()[e];
+        }
+        if (!plain || before >= n_features_) return nb::none();
+        const Merge merge = merge_of(merge_name);
+        auto best = empty_top_k(1, k);
+        {
+            nb::gil_scoped_release release;
+            Scratch& scratch = thread_scratch();
+            const Document document{{columns.data(), n}, floats};
+            rank(document, walk(levels_, document, beam_size, activation_, scratch.beam), merge, k, scratch,
+                 best.labels, best.scores);
+        }
+        return std::move(best).to_python();
     }
 
     nb::tuple all_scores(const In<int64_t>& starts, const In<int32_t>& columns,
@@ -215,12 +199,9 @@ class Predictor {
         const Merge merge = merge_of(merge_name);
         std::vector<std::vector<std::pair<int32_t, float>>> rows(documents.n_rows);
         run_released(progress, [&](RunControl& control) {
-            for_each_block(documents, beam_size, n_threads, control, [&](int64_t begin, const MatrixView& block) {
-                const Beams& beams = walk(block, beam_size);
-                RankScratch& scratch = thread_scratch().rank;
-                score_slots(*ranker_, block, beams, activation_, scratch);
-                for (int64_t i = 0; i < block.n_rows; ++i)
-                    merge_all(*ranker_, *table_, beams, i, merge, scratch, rows[begin + i]);
+            for_each_beam(documents, beam_size, n_threads, control,
+                          [&](int64_t i, const Document& document, const Beam& beam) {
+                rank_all(*ranker_, *table_, document, beam, activation_, merge, thread_scratch().rank, rows[i]);
             });
             return 0;
         });
@@ -242,26 +223,54 @@ class Predictor {
     }
 
   private:
-    // The beams of a block of documents at the leaves.
-    const Beams& walk(const MatrixView& block, int32_t beam_size) const {
-        Scratch& scratch = thread_scratch();
-        scratch.beams = Beams::at_root(block.n_rows);
-        for (const LinearLevel* level : levels_)
-            advance_beams(*level, block, beam_size, activation_, scratch.beams, scratch.beam);
-        return scratch.beams;
+    // Arrays of n x k that Python will own.
+    struct TopKArrays {
+        int64_t n;
+        int32_t k;
+        int32_t* labels;
+        float* scores;
+        nb::capsule own_labels, own_scores;
+
+        nb::tuple to_python() && {
+            const size_t shape[2] = {static_cast<size_t>(n), static_cast<size_t>(k)};
+            return nb::make_tuple(nb::ndarray<nb::numpy, int32_t, nb::ndim<2>>(labels, 2, shape, own_labels),
+                                  nb::ndarray<nb::numpy, float, nb::ndim<2>>(scores, 2, shape, own_scores));
+        }
+    };
+    static TopKArrays empty_top_k(int64_t n, int32_t k) {
+        auto* labels = new int32_t[n * k];
+        nb::capsule own_labels(labels, [](void* p) noexcept { delete[] static_cast<int32_t*>(p); });
+        auto* scores = new float[n * k];
+        nb::capsule own_scores(scores, [](void* p) noexcept { delete[] static_cast<float*>(p); });
+        return {n, k, labels, scores, own_labels, own_scores};
     }
 
+    // The k best labels of one document, and what is put behind them where there are fewer.
+    void rank(const Document& document, const Beam& beam, Merge merge, int32_t k, Scratch& scratch,
+              int32_t* labels, float* scores) const {
+        const int32_t found = rank_top_k(*ranker_, *table_, document, beam, activation_, merge, k,
+                                         scratch.rank, labels, scores);
+        std::fill(labels + found, labels + k, -1);
+        std::fill(scores + found, scores + k, 0.f);
+    }
+
+    // Calls visit(document number, document, its beam at the leaves) for every document.
     template <class F>
-    static void for_each_block(const MatrixView& documents, int32_t beam_size, int n_threads,
-                               RunControl& control, F&& visit) {
+    void for_each_beam(const MatrixView& documents, int32_t beam_size, int n_threads,
+                       RunControl& control, F&& visit) const {
         const int64_t n = documents.n_rows;
+        auto visit_some = [&](int64_t begin, int64_t end) {
+            for (int64_t i = begin; i < end; ++i) {
+                const Document document = document_of(documents, i);
+                visit(i, document, walk(levels_, document, beam_size, activation_, thread_scratch().beam));
+            }
+        };
         // So few documents are done before a thread has started.
-        constexpr int64_t few = 16;
-        if (n <= few) return visit(0, documents);
-        const int64_t size = documents_per_block(n, beam_size, n_threads);
-        parallel_for((n + size - 1) / size, n_threads, control, [&](int64_t b, int) {
-            const int64_t begin = b * size, end = std::min(n, begin + size);
-            visit(begin, rows_of(documents, begin, end));
+        constexpr int64_t few = 16, per_block = 64;
+        if (n <= few) return visit_some(0, n);
+        parallel_for((n + per_block - 1) / per_block, n_threads, control, [&](int64_t b, int) {
+            const int64_t begin = b * per_block, end = std::min(n, begin + per_block);
+            visit_some(begin, end);
             control.advance(end - begin);
         });
     }
@@ -297,12 +306,16 @@ nb::tuple score_matched(const BoundLevel& bound, const In<int64_t>& starts,
     run_released(progress, [&](RunControl& control) {
         constexpr int64_t size = 256;
         parallel_for((n + size - 1) / size, n_threads, control, [&](int64_t b, int) {
+            std::vector<float> some;
+            FoundRows found;
             for (int64_t i = b * size; i < std::min(n, (b + 1) * size); ++i) {
                 int64_t at = row_starts[i];
+                level.find(document_of(documents, i), matched.row(i), found);
                 for (size_t r = 0; r < matched.row(i).size(); ++r) {
                     const int32_t cluster = matched.row(i)[r];
-                    const Visit visit{static_cast<int32_t>(i), matched.row_values(i)[r], scores.data() + at};
-                    level.score(cluster, documents, std::span<const Visit>(&visit, 1), activation);
+                    some.resize(padded(level.size(cluster)));
+                    level.score(cluster, found, r, matched.row_values(i)[r], activation, some.data());
+                    std::copy_n(some.begin(), level.size(cluster), scores.begin() + at);
                     for (int64_t j = 0; j < level.size(cluster); ++j)
                         slots[at++] = static_cast<int32_t>(level.first_slot(cluster) + j);
                 }
@@ -320,15 +333,11 @@ void bind_prediction(nb::module_& m) {
     nb::class_<BoundLevel>(m, "LinearLevel")
         .def_prop_ro("n_clusters", [](const BoundLevel& b) { return b.level->n_clusters(); })
         .def_prop_ro("n_slots", [](const BoundLevel& b) { return b.level->n_slots(); })
+        .def_prop_ro("n_weights", [](const BoundLevel& b) { return b.level->n_weights(); })
         .def("slot_weights", &slot_weights, nb::arg("cluster"), nb::arg("slot"));
-    bind_level<uint8_t, uint8_t, uint8_t>(m);
-    bind_level<uint8_t, uint8_t, float>(m);
-    bind_level<uint8_t, uint16_t, uint8_t>(m);
-    bind_level<uint8_t, uint16_t, float>(m);
-    bind_level<uint16_t, uint8_t, uint8_t>(m);
-    bind_level<uint16_t, uint8_t, float>(m);
-    bind_level<uint16_t, uint16_t, uint8_t>(m);
-    bind_level<uint16_t, uint16_t, float>(m);
+    m.def("linear_level", &level_of, nb::arg("slot_starts").noconvert(),
+          nb::arg("record_sizes").noconvert(), nb::arg("bytes").noconvert(),
+          nb::arg("scales").noconvert(), nb::arg("bias").noconvert());
     nb::class_<Predictor>(m, "Predictor")
         .def(nb::init<const std::vector<BoundLevel*>&, BoundLevel*, const std::optional<In<int32_t>>&,
                       int64_t, int64_t, const std::string&>(),
@@ -341,6 +350,19 @@ void bind_prediction(nb::module_& m) {
         .def("top_k", &Predictor::top_k, nb::arg("starts").noconvert(),
              nb::arg("columns").noconvert(), nb::arg("values").noconvert(), nb::arg("beam_size"),
              nb::arg("k"), nb::arg("merge"), nb::arg("n_threads"), nb::arg("progress").none())
+        .def("top_k_of_row", &Predictor::top_k_of_row<int32_t, float>, nb::arg("starts").noconvert(),
+             nb::arg("columns").noconvert(), nb::arg("values").noconvert(), nb::arg("beam_size"),
+             nb::arg("k"), nb::arg("merge"))
+        .def("top_k_of_row", &Predictor::top_k_of_row<int32_t, double>, nb::arg("starts").noconvert(),
+             nb::arg("columns").noconvert(), nb::arg("values").noconvert(), nb::arg("beam_size"),
+             nb::arg("k"), nb::arg("merge"))
+        .def("top_k_of_row", &Predictor::top_k_of_row<int64_t, float>, nb::arg("starts").noconvert(),
+             nb::arg("columns").noconvert(), nb::arg("values").noconvert(), nb::arg("beam_size"),
+             nb::arg("k"), nb::arg("merge"))
+        .def("top_k_of_row", &Predictor::top_k_of_row<int64_t, double>, nb::arg("starts").noconvert(),
+             nb::arg("columns").noconvert(), nb::arg("values").noconvert(), nb::arg("beam_size"),
+             nb::arg("k"), nb::arg("merge"))
+        .def("top_k_of_row", [](const Predictor&, const nb::args&) { return nb::none(); })
         .def("all_scores", &Predictor::all_scores, nb::arg("starts").noconvert(),
              nb::arg("columns").noconvert(), nb::arg("values").noconvert(), nb::arg("beam_size"),
              nb::arg("merge"), nb::arg("n_threads"), nb::arg("progress").none());

@@ -40,16 +40,6 @@ nb::tuple partition(const In<int64_t>& starts, const In<int32_t>& columns, const
     return nb::make_tuple(to_numpy(std::move(result.starts)), to_numpy(std::move(result.labels)));
 }
 
-// Bytes where all numbers fit.
-nb::object narrowed(std::vector<uint16_t>&& numbers, bool fits) {
-    if (!fits) return nb::cast(to_numpy(std::move(numbers)));
-    return nb::cast(to_numpy(std::vector<uint8_t>(numbers.begin(), numbers.end())));
-}
-
-bool all_fit_a_byte(const std::vector<uint16_t>& numbers) {
-    return std::all_of(numbers.begin(), numbers.end(), [](uint16_t n) { return n < 256; });
-}
-
 nb::dict train(const In<int64_t>& x_starts, const In<int32_t>& x_columns, const In<float>& x_values,
                int64_t n_features, const In<int64_t>& row_starts, const In<int32_t>& row_documents,
                const In<int64_t>& slot_starts, const In<int32_t>& slot_targets,
@@ -79,26 +69,12 @@ nb::dict train(const In<int64_t>& x_starts, const In<int32_t>& x_columns, const 
     const SolverOptions solver{loss_of(loss), cost, tolerance, max_iter, bias};
     const Pruning pruning{threshold, max_weights_per_label};
     auto trained = run_released(progress, [&](RunControl& control) {
-        return train_clusters(task, solver, pruning, seed, n_threads, control);
+        return train_clusters(task, solver, pruning, weight_bits == 8, seed, n_threads, control);
     });
     nb::dict result;
-    result["row_starts"] = to_numpy(std::move(trained.row_starts));
-    result["entry_starts"] = to_numpy(std::move(trained.entry_starts));
-    auto* buckets = new std::vector<Bucket>(std::move(trained.buckets));
-    nb::capsule own_buckets(buckets, [](void* p) noexcept { delete static_cast<std::vector<Bucket>*>(p); });
-    result["buckets"] = Out<uint32_t>(buckets->data(), {2 * buckets->size()}, own_buckets);
-    result["keys"] = narrowed(std::move(trained.keys), trained.n_key_bits == 8);
-    const bool narrow = all_fit_a_byte(trained.columns) && all_fit_a_byte(trained.counts);
-    result["counts"] = narrowed(std::move(trained.counts), narrow);
-    result["columns"] = narrowed(std::move(trained.columns), narrow);
-    if (weight_bits == 8) {
-        auto coded = to_bytes(trained.weights);
-        result["weights"] = to_numpy(std::move(coded.bytes));
-        result["values"] = to_numpy(std::move(coded.values));
-    } else {
-        result["weights"] = to_numpy(std::move(trained.weights));
-        result["values"] = to_numpy(std::vector<float>());
-    }
+    result["record_sizes"] = to_numpy(std::move(trained.record_sizes));
+    result["bytes"] = to_numpy(std::move(trained.bytes));
+    result["scales"] = to_numpy(std::move(trained.scales));
     result["bias"] = to_numpy(std::move(trained.bias));
     return result;
 }

@@ -4,34 +4,15 @@
 
 #include "beam_search.hpp"
 #include "check.hpp"
+#include "levels.hpp"
+#include "parallel_for.hpp"
+#include "random.hpp"
 #include "rank_and_merge.hpp"
 
 using namespace polyseme;
+using polyseme::tests::TableLevel;
 
 namespace {
-
-// A level whose margins are a table: documents have one feature, the row of the table.
-class TableLevel final : public LinearLevel {
-  public:
-    TableLevel(std::vector<int64_t> starts, std::vector<std::vector<float>> margins)
-        : starts_(std::move(starts)), margins_(std::move(margins)) {}
-    int64_t n_clusters() const override { return static_cast<int64_t>(starts_.size()) - 1; }
-    int64_t n_slots() const override { return starts_.back(); }
-    int64_t first_slot(int64_t cluster) const override { return starts_[cluster]; }
-    void score(int64_t cluster, const MatrixView& documents, std::span<const Visit> visits,
-               Activation activation) const override {
-        for (const Visit& visit : visits) {
-            const auto& row = margins_[documents.row(visit.document)[0]];
-            std::copy(row.begin() + first_slot(cluster), row.begin() + first_slot(cluster + 1), visit.scores);
-            activate(visit.scores, size(cluster), visit.score, activation);
-        }
-    }
-    std::vector<std::pair<int32_t, float>> slot_weights(int64_t, int64_t) const override { return {}; }
-
-  private:
-    std::vector<int64_t> starts_;
-    std::vector<std::vector<float>> margins_;
-};
 
 // Document i has the feature kinds[i].
 struct Documents {
@@ -55,12 +36,10 @@ const TableLevel lower({0, 2, 5}, {{0.1f, 0.9f, 0.9f, 0.2f, -5.f}, {9.f, 8.f, 1.
 // Two clusters; the labels of their slots are 1, 2 and 0, 1, 3.
 const std::vector<int32_t> slot_labels{1, 2, 0, 1, 3};
 
-Beams walk(const Documents& documents, int32_t beam_size, std::vector<const LinearLevel*> levels,
-           BeamScratch& scratch) {
-    Beams beams = Beams::at_root(documents.view.n_rows);
-    for (const LinearLevel* level : levels)
-        advance_beams(*level, documents.view, beam_size, Activation::none, beams, scratch);
-    return beams;
+Beam walk_one(const Documents& documents, int64_t i, int32_t beam_size,
+              const std::vector<const LinearLevel*>& levels, BeamScratch& scratch,
+              Activation activation = Activation::none) {
+    return walk(levels, document_of(documents.view, i), beam_size, activation, scratch);
 }
 
 }  // namespace
@@ -68,58 +47,92 @@ Beams walk(const Documents& documents, int32_t beam_size, std::vector<const Line
 TEST("a beam keeps the best children, the lower of equals first") {
     const Documents documents({0, 1, 0});
     BeamScratch scratch;
-    Beams beams = walk(documents, 2, {&upper, &lower}, scratch);
     for (const int i : {0, 2}) {
-        CHECK(beams.sizes[i] == 2);
-        CHECK(beams.nodes[i * beams.beam_size] == 1 && beams.nodes[i * beams.beam_size + 1] == 2);
+        const Beam beam = walk_one(documents, i, 2, {upper.level.get(), lower.level.get()}, scratch);
+        CHECK(beam.size() == 2 && beam.nodes[0] == 1 && beam.nodes[1] == 2);
     }
-    beams = walk(documents, 1, {&upper, &lower}, scratch);
-    CHECK(beams.nodes[0] == 1);
-    CHECK(beams.nodes[beams.beam_size] == 4);  // 9 and 8 are out of reach below the worse node
-    beams = walk(documents, 1000, {&upper, &lower}, scratch);
-    for (const int32_t size : beams.sizes) CHECK(size == 5);
+    const std::vector<const LinearLevel*> levels{upper.level.get(), lower.level.get()};
+    CHECK(walk_one(documents, 0, 1, levels, scratch).nodes[0] == 1);
+    CHECK(walk_one(documents, 1, 1, levels, scratch).nodes[0] == 4);  // 9 and 8 are below the worse node
+    for (const int i : {0, 1, 2}) CHECK(walk_one(documents, i, 1000, levels, scratch).size() == 5);
 }
 
-TEST("blocks of documents walk the same alone and in many threads") {
+TEST("documents walk the same alone and in many threads") {
     std::vector<int32_t> kinds(500);
     for (size_t i = 0; i < kinds.size(); ++i) kinds[i] = static_cast<int32_t>(i * i % 7 % 2);
     const Documents documents(kinds);
-    BeamScratch whole_scratch;
-    const Beams whole = walk(documents, 2, {&upper, &lower}, whole_scratch);
-    std::vector<int32_t> nodes(1000);
+    const std::vector<const LinearLevel*> levels{upper.level.get(), lower.level.get()};
+    std::vector<Beam> beams(500);
     RunControl control;
-    parallel_for(10, 4, control, [&](int64_t b, int) {
+    parallel_for(500, 4, control, [&](int64_t i, int) {
         thread_local BeamScratch scratch;
-        Beams beams = Beams::at_root(50);
-        const MatrixView block = rows_of(documents.view, b * 50, (b + 1) * 50);
-        for (const LinearLevel* level : {&upper, &lower})
-            advance_beams(*level, block, 2, Activation::none, beams, scratch);
-        std::copy_n(beams.nodes.begin(), 100, nodes.begin() + b * 100);
+        beams[i] = walk_one(documents, i, 2, levels, scratch);
     });
-    CHECK(std::equal(nodes.begin(), nodes.end(), whole.nodes.begin()));
+    BeamScratch scratch;
+    for (int64_t i = 0; i < 500; ++i)
+        CHECK(beams[i].nodes == walk_one(documents, i, 2, levels, scratch).nodes);
+}
+
+TEST("what cannot matter is not scored, and nothing is lost by that") {
+    // A wide tree of random margins; compared with a beam and a ranking that look at everything.
+    Random random(4);
+    const int64_t n_nodes = 40, n_children = 9;
+    std::vector<std::vector<float>> first(1, std::vector<float>(n_nodes)), second(1, std::vector<float>(n_nodes * n_children));
+    for (float& margin : first[0]) margin = float(random.below(3000)) / 1000 - 1.5f;
+    for (float& margin : second[0]) margin = float(random.below(3000)) / 1000 - 1.5f;
+    std::vector<int64_t> starts(1, 0);
+    for (int64_t c = 0; c < n_nodes; ++c) starts.push_back(starts.back() + n_children);
+    const TableLevel top({0, n_nodes}, first), bottom(starts, second);
+    std::vector<int32_t> labels(n_nodes * n_children);
+    for (size_t j = 0; j < labels.size(); ++j) labels[j] = static_cast<int32_t>(j);
+    const SlotTable table(*bottom.level, labels, n_nodes * n_children);
+    const Documents documents({0});
+    for (const Activation activation : {Activation::l3_hinge, Activation::sigmoid}) {
+        std::vector<float> all = first[0], scored;
+        activate(all.data(), n_nodes, 1.f, activation);
+        for (int64_t c = 0; c < n_nodes; ++c) {
+            std::vector<float> some(second[0].begin() + starts[c], second[0].begin() + starts[c + 1]);
+            activate(some.data(), n_children, all[c], activation);
+            scored.insert(scored.end(), some.begin(), some.end());
+        }
+        std::sort(scored.rbegin(), scored.rend());
+        for (const int32_t k : {1, 5, 30}) {
+            BeamScratch scratch;
+            const Beam beam = walk_one(documents, 0, n_nodes, {top.level.get()}, scratch, activation);
+            RankScratch rank_scratch;
+            std::vector<int32_t> best(k);
+            std::vector<float> scores(k);
+            CHECK(rank_top_k(*bottom.level, table, document_of(documents.view, 0), beam, activation, Merge::sum, k,
+                             rank_scratch, best.data(), scores.data()) == k);
+            const Beam deep = walk_one(documents, 0, k, {top.level.get(), bottom.level.get()}, scratch, activation);
+            if (k == 30) CHECK(deep.size() == 30);
+            for (int32_t j = 0; j < k; ++j) CHECK(std::fabs(scores[j] - scored[j]) < 1e-6f);
+        }
+    }
 }
 
 TEST("reached slots of a label merge, negative ones too, and the top k is cut afterwards") {
     const Documents documents({0});
-    const SlotTable table(lower, slot_labels, 4);
+    const Document document = document_of(documents.view, 0);
+    const SlotTable table(*lower.level, slot_labels, 4);
     CHECK(table.overlapping && table.most_copies == 2);
     BeamScratch beam_scratch;
     RankScratch scratch;
-    const Beams beams = walk(documents, 2, {&upper}, beam_scratch);
-    score_slots(lower, documents.view, beams, Activation::none, scratch);
+    const Beam beam = walk_one(documents, 0, 2, {upper.level.get()}, beam_scratch);
 
     std::vector<std::pair<int32_t, float>> merged;
     int32_t labels[6];
     float scores[6];
     for (const Merge merge : {Merge::mean, Merge::sum, Merge::max}) {
         const float both = merge == Merge::mean ? 0.15f : merge == Merge::sum ? 0.3f : 0.2f;
-        merge_all(lower, table, beams, 0, merge, scratch, merged);
+        rank_all(*lower.level, table, document, beam, Activation::none, merge, scratch, merged);
         CHECK(merged.size() == 4);
         for (int32_t label = 0; label < 4; ++label) CHECK(merged[label].first == label);
         CHECK(merged[0].second == 0.9f && merged[2].second == 0.9f && merged[3].second == -5.f);
         CHECK(std::fabs(merged[1].second - both) < 1e-6f);
         for (const int32_t k : {1, 2, 3, 6}) {
-            CHECK(merge_top_k(lower, table, beams, 0, merge, k, scratch, labels, scores) == std::min(k, 4));
+            CHECK(rank_top_k(*lower.level, table, document, beam, Activation::none, merge, k, scratch, labels,
+                             scores) == std::min(k, 4));
             const int32_t expected[] = {0, 2, 1, 3};
             for (int32_t j = 0; j < std::min(k, 4); ++j) CHECK(labels[j] == expected[j]);
         }
@@ -138,13 +151,13 @@ TEST("one scratch serves models of different sizes") {
     const TableLevel fan({0, 1000}, {margins}), many(starts, {margins});
     const Documents documents({0});
     for (const bool large : {false, true, false}) {
-        const LinearLevel& ranker = large ? static_cast<const LinearLevel&>(many) : lower;
+        const LinearLevel& ranker = large ? *many.level : *lower.level;
         const SlotTable table(ranker, large ? many_labels : slot_labels, large ? 500 : 4);
-        const Beams beams = walk(documents, 3, {large ? &fan : &upper}, beam_scratch);
-        score_slots(ranker, documents.view, beams, Activation::none, scratch);
+        const Beam beam = walk_one(documents, 0, 3, {large ? fan.level.get() : upper.level.get()}, beam_scratch);
         int32_t label;
         float score;
-        CHECK(merge_top_k(ranker, table, beams, 0, Merge::mean, 1, scratch, &label, &score) == 1);
+        CHECK(rank_top_k(ranker, table, document_of(documents.view, 0), beam, Activation::none, Merge::mean, 1,
+                         scratch, &label, &score) == 1);
         CHECK(label == (large ? 499 : 0));
         CHECK(score == (large ? 998.5f : 0.9f));
     }

@@ -109,20 +109,15 @@ def train_clusters(
 class LinearLevel:
     n_clusters: int
     n_slots: int
+    n_weights: int
     def slot_weights(self, cluster: int, slot: int) -> tuple[_Int32, _Float]: ...
 
 def linear_level(
     slot_starts: npt.NDArray[Any],
-    row_starts: npt.NDArray[Any],
-    entry_starts: npt.NDArray[Any],
-    buckets: npt.NDArray[Any],
-    keys: npt.NDArray[Any],
-    counts: npt.NDArray[Any],
-    columns: npt.NDArray[Any],
-    weights: npt.NDArray[Any],
-    values: npt.NDArray[Any],
+    record_sizes: npt.NDArray[Any],
+    bytes: npt.NDArray[Any],
+    scales: npt.NDArray[Any],
     bias: npt.NDArray[Any],
-    n_features: int,
 ) -> LinearLevel: ...
 
 class Predictor:
@@ -155,6 +150,15 @@ class Predictor:
         n_threads: int,
         progress: _Progress,
     ) -> tuple[_Int32, _Float]: ...
+    def top_k_of_row(
+        self,
+        starts: npt.NDArray[Any],
+        columns: npt.NDArray[Any],
+        values: npt.NDArray[Any],
+        beam_size: int,
+        k: int,
+        merge: str,
+    ) -> tuple[_Int32, _Float] | None: ...
     def all_scores(
         self,
         starts: _Int64,

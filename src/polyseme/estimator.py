@@ -199,7 +199,8 @@ class PartitionedClassifier(BaseEstimator):  # type: ignore[misc]
         )
 
     def _check(self, X: Any) -> SparseRows:
-        check_is_fitted(self, "clusters_")
+        if not hasattr(self, "clusters_"):
+            check_is_fitted(self, "clusters_")
         # May have been set after training; checked here in a moment, not all parameters again.
         if type(self.beam_size) is not int or not 1 <= self.beam_size < 2**31:
             check_parameters(self)
@@ -242,7 +243,14 @@ class PartitionedClassifier(BaseEstimator):  # type: ignore[misc]
         scores : ndarray of float32, shape (n_documents, k)
             0 in the places of -1.
         """
-        return self._top_k(self._check(X), check_k(k))
+        quick = self._top_k_of_one(X, k)
+        return self._top_k(self._check(X), check_k(k)) if quick is None else quick
+
+    def _top_k_of_one(
+        self, X: Any, k: int
+    ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]] | None:
+        """Answer for a single plain row without the general checks, where that is safe."""
+        return None
 
     def _top_k(
         self, X: SparseRows, k: int

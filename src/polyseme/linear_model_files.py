@@ -32,14 +32,9 @@ Contents = tuple[dict[str, Any], dict[str, npt.NDArray[Any]], dict[str, Names]]
 _NOT_STORED = ("n_threads", "verbose")
 _DTYPES: dict[str, tuple[Any, ...]] = {
     "slot_starts": (np.int64,),
-    "row_starts": (np.int64,),
-    "entry_starts": (np.int64,),
-    "buckets": (np.uint32,),
-    "keys": (np.uint8, np.uint16),
-    "counts": (np.uint8, np.uint16),
-    "columns": (np.uint8, np.uint16),
-    "weights": (np.uint8, np.float32),
-    "values": (np.float32,),
+    "record_sizes": (np.uint32,),
+    "bytes": (np.uint8,),
+    "scales": (np.float32,),
     "bias": (np.float32,),
 }
 
@@ -184,7 +179,7 @@ def _weights(
         array = stored.arrays.get(f"{part}.{name}")
         dtype = array.dtype if array is not None and array.dtype in dtypes else dtypes[0]
         arrays[name] = require_array(stored, f"{part}.{name}", dtype, (None,))
-    for name in ("weights", "values", "bias"):
+    for name in ("scales", "bias"):
         require_finite(stored, f"{part}.{name}")
     weights = LinearWeights.from_arrays(arrays, n_features)
     try:

@@ -37,18 +37,13 @@ class LinearWeights:
     """The kept weights of all slots, cluster by cluster, in the form that prediction reads.
 
     A *row* of a cluster is a feature together with the slots that have a weight for it. The
-    arrays are those of ``native/cluster_weights.hpp``.
+    arrays are those of ``native/level_weights.hpp``.
     """
 
     slot_starts: npt.NDArray[np.int64]
-    row_starts: npt.NDArray[np.int64]
-    entry_starts: npt.NDArray[np.int64]
-    buckets: npt.NDArray[np.uint32]
-    keys: npt.NDArray[np.unsignedinteger[Any]]
-    counts: npt.NDArray[np.unsignedinteger[Any]]
-    columns: npt.NDArray[np.unsignedinteger[Any]]
-    weights: npt.NDArray[Any]
-    values: npt.NDArray[np.float32]
+    record_sizes: npt.NDArray[np.uint32]
+    bytes: npt.NDArray[np.uint8]
+    scales: npt.NDArray[np.float32]
     bias: npt.NDArray[np.float32]
     n_features: int
 
@@ -112,7 +107,7 @@ class LinearWeights:
     @cached_property
     def level(self) -> _native.LinearLevel:
         """The native object that scores; it checks all arrays when it is made."""
-        return _native.linear_level(**self.to_arrays(), n_features=self.n_features)
+        return _native.linear_level(**self.to_arrays())
 
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
         """Return all arrays by name."""
@@ -127,7 +122,7 @@ class LinearWeights:
     @property
     def n_weights(self) -> int:
         """Number of stored weights, biases not counted."""
-        return len(self.weights)
+        return self.level.n_weights
 
     def slot_weights(
         self, cluster: int, slot: int

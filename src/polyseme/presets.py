@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from polyseme import _native
@@ -230,6 +231,24 @@ class XRLinear(PartitionedClassifier):
             self.merge,
             n_threads,
             None,
+        )
+
+    def _top_k_of_one(
+        self, X: Any, k: int
+    ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]] | None:
+        # The general checks take as long as it takes to tag a document. The native side does its
+        # own, and declines whatever is not a plain row.
+        if (
+            not isinstance(X, sp.csr_matrix | sp.csr_array)
+            or type(k) is not int
+            or type(self.beam_size) is not int
+            or not hasattr(self, "_predictor")
+            or hasattr(self, "feature_names_in_")
+            or X.shape != (1, self.n_features_in_)
+        ):
+            return None
+        return self._predictor.top_k_of_row(
+            X.indptr, X.indices, X.data, self.beam_size, k, self.merge
         )
 
     def save(self, path: str | os.PathLike[str]) -> None:

@@ -28,6 +28,62 @@ def assert_same_answers(first, second, X=DATA.X_test):
         np.testing.assert_array_equal(ours, theirs)
 
 
+# A single row
+
+
+@pytest.mark.parametrize("kind", [sp.csr_matrix, sp.csr_array])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("index", [np.int32, np.int64])
+def test_a_single_row_is_answered_like_one_of_many(model, kind, dtype, index):
+    X = kind(DATA.X_test.astype(dtype))
+    X.indptr, X.indices = X.indptr.astype(index), X.indices.astype(index)
+    labels, scores = model.predict_top_k(X, 4)
+    for i in range(0, X.shape[0], 7):
+        one_label, one_score = model.predict_top_k(X[[i]], 4)
+        np.testing.assert_array_equal(one_label, labels[[i]])
+        np.testing.assert_array_equal(one_score, scores[[i]])
+
+
+def test_a_single_row_may_be_empty_or_unsorted_or_have_repeated_entries(model):
+    row = DATA.X_test[[0]].tocsr().astype(np.float32)
+    answer = model.predict_top_k(row, 3)
+    backwards = sp.csr_array(
+        (row.data[::-1].copy(), row.indices[::-1].copy(), row.indptr), shape=row.shape
+    )
+    halves = sp.csr_array(
+        (np.repeat(row.data / 2, 2), np.repeat(row.indices, 2), row.indptr * 2), shape=row.shape
+    )
+    for same in (backwards, halves):
+        for ours, theirs in zip(model.predict_top_k(same, 3), answer, strict=True):
+            np.testing.assert_array_equal(ours, theirs)
+    empty = sp.csr_array((1, row.shape[1]), dtype=np.float32)
+    np.testing.assert_array_equal(
+        model.predict_top_k(empty, 3)[0], model.predict_top_k(empty.toarray(), 3)[0]
+    )
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (lambda row: row.data.__setitem__(0, np.nan), "X contains NaN in row 0"),
+        (lambda row: row.data.__setitem__(0, np.inf), "X contains infinity in row 0"),
+        (lambda row: row.indices.__setitem__(-1, 10**6), "X"),
+        (lambda row: row.indices.__setitem__(0, -1), "X"),
+    ],
+)
+def test_a_bad_single_row_is_refused_like_a_bad_matrix(model, spoil, message):
+    row = DATA.X_test[[0]].tocsr().astype(np.float32)
+    spoil(row)
+    with pytest.raises(ValueError, match=message):
+        model.predict_top_k(row, 3)
+
+
+@pytest.mark.parametrize("k", [0, -1, 2.5, True, "3", 2**31])
+def test_a_bad_k_is_refused_for_a_single_row_too(model, k):
+    with pytest.raises(ValueError, match="k must be a positive whole number"):
+        model.predict_top_k(DATA.X_test[[0]].tocsr().astype(np.float32), k)
+
+
 # The same model, always
 
 

@@ -98,7 +98,7 @@ def test_all_that_was_learned_comes_back(model, saved):
 def test_weights_are_maps_of_the_file(saved):
     loaded = polyseme.load(saved)
     for part in (*loaded.matcher_.levels, loaded.ranker_.weights):
-        base = part.weights
+        base = part.bytes
         assert not base.flags.writeable
         while not isinstance(base, np.memmap):
             base = base.base
@@ -293,22 +293,38 @@ def some_array(ending, position, value):
     [
         ("bias", 0, np.nan),
         ("bias", -1, -np.inf),
-        ("values", 5, np.nan),
-        ("values", -1, np.inf),
-        ("buckets", 0, 7),
-        ("buckets", 2, 2**32 - 1),
-        ("buckets", -1, 2**31),
-        ("row_starts", 0, 1),
-        ("row_starts", 1, -5),
-        ("row_starts", -1, 10**9),
-        ("entry_starts", 1, 10**9),
-        ("counts", 0, 99),
-        ("columns", 0, 200),
+        ("scales", 0, np.nan),
+        ("scales", -1, np.inf),
+        ("record_sizes", 0, 10**9),
+        ("record_sizes", slice(0, 5), 0),
+        ("bytes", slice(0, 400), 255),
     ],
 )
 def test_numbers_that_do_not_fit_in_the_weights(folder, part, ending, position, value):
     rewrite_arrays(folder, some_array(f"{part}.{ending}", position, value))
     assert "is damaged" in refused(folder)
+
+
+@pytest.mark.parametrize("part", ["matcher.0", "ranker"])
+def test_whatever_the_bytes_of_the_weights_are_nothing_crashes(folder, part):
+    documents = topics().X
+    rng = np.random.default_rng(0)
+    n_refused = 0
+    for _ in range(60):
+        copy = shutil.copytree(folder, folder.parent / "spoilt")
+
+        def spoil(arrays):
+            array = arrays[f"{part}.bytes"]
+            array[rng.integers(len(array) - 64)] = rng.integers(256)
+
+        rewrite_arrays(copy, spoil)
+        try:
+            polyseme.load(copy).predict_top_k(documents, 3)
+        except ValueError as error:
+            assert "is damaged" in str(error)
+            n_refused += 1
+        shutil.rmtree(copy)
+    assert n_refused > 5
 
 
 @pytest.mark.parametrize(
