@@ -319,10 +319,12 @@ def test_whatever_the_bytes_of_the_weights_are_nothing_crashes(folder, part):
 
         rewrite_arrays(copy, spoil)
         try:
-            polyseme.load(copy).predict_top_k(documents, 3)
-        except ValueError as error:
-            assert "is damaged" in str(error)
+            loaded = polyseme.load(copy)
+        except ValueError:
+            assert "is damaged" in refused(copy)
             n_refused += 1
+        else:
+            loaded.predict_top_k(documents, 3)
         shutil.rmtree(copy)
     assert n_refused > 5
 
