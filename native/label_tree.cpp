@@ -19,7 +19,7 @@ constexpr int64_t labels_per_block = 512;
 struct Node {
     int64_t begin, end;
     int64_t first_leaf, n_leaves;
-    uint64_t number;  // the root is 1, the halves of j are 2j and 2j + 1: names the random stream
+    uint64_t number;  // the root is 0, the halves of j are 2j + 1 and 2j + 2: names the random stream
     int64_t size() const { return end - begin; }
 };
 
@@ -58,7 +58,7 @@ class Partitioner {
             if (node.n_leaves > 1)
                 (node.size() > options_.sample_size ? large : small).push_back(node);
         };
-        sort_out({0, std::ssize(result_.labels), 0, std::ssize(result_.starts) - 1, 1});
+        sort_out({0, std::ssize(result_.labels), 0, std::ssize(result_.starts) - 1, 0});
         while (!large.empty()) {
             const std::vector<Node> nodes = std::exchange(large, {});
             std::vector<std::array<Node, 2>> halves(nodes.size());
@@ -98,9 +98,9 @@ class Partitioner {
             const int64_t left_leaves = node.n_leaves / unit / 2 * unit;
             const int64_t n_left = (node.size() * left_leaves + node.n_leaves / 2) / node.n_leaves;
             const int64_t cut = node.begin + n_left;
-            return {{{node.begin, cut, node.first_leaf, left_leaves, 2 * node.number},
+            return {{{node.begin, cut, node.first_leaf, left_leaves, 2 * node.number + 1},
                      {cut, node.end, node.first_leaf + left_leaves, node.n_leaves - left_leaves,
-                      2 * node.number + 1}}};
+                      2 * node.number + 2}}};
         }
         throw std::logic_error("a single leaf cannot be cut");
     }

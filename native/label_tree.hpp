@@ -10,7 +10,7 @@ namespace polyseme {
 
 struct TreeOptions {
     std::vector<int32_t> fan_outs;  // children of a node, by level from the root
-    int max_iter = 5;
+    int max_iter = 10;
     // A node with more labels finds its two centroids with an even sample of them.
     int64_t sample_size = 1024;
     uint64_t seed = 0;

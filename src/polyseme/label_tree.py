@@ -57,7 +57,7 @@ class LabelTree:
         max_features: int = 256,
         max_documents: int = 64,
         sample_size: int = 1024,
-        max_iter: int = 5,
+        max_iter: int = 10,
         seed: int = 0,
         n_threads: int = 1,
         progress: Callable[[int], None] | None = None,

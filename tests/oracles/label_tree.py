@@ -78,8 +78,8 @@ def partition(features, fan_outs, max_iter, seed, sample_size):
         if 0 < n_left < len(labels):
             random = Random(seed, node)
             on_left = split(features[labels], n_left, random, max_iter, sample_size)
-        return leaves(labels[on_left], n_leaves_left, 2 * node) + leaves(
-            labels[~on_left], n_leaves - n_leaves_left, 2 * node + 1
+        return leaves(labels[on_left], n_leaves_left, 2 * node + 1) + leaves(
+            labels[~on_left], n_leaves - n_leaves_left, 2 * node + 2
         )
 
-    return leaves(np.arange(len(features)), math.prod(fan_outs), 1)
+    return leaves(np.arange(len(features)), math.prod(fan_outs), 0)
