@@ -15,7 +15,8 @@ class Accumulator {
     explicit Accumulator(int64_t n_features) : sums_(n_features, 0), n_of_size_(n_sizes) {}
 
     void add(std::span<const int32_t> columns, std::span<const float> values) {
-        if (touched_.size() < n_touched_ + columns.size()) touched_.resize(2 * (n_touched_ + columns.size()));
+        const size_t n_at_most = n_touched_ + columns.size();
+        if (touched_.size() < n_at_most) touched_.resize(2 * n_at_most);
         float* sums = sums_.data();
         int32_t* end = touched_.data() + n_touched_;
         for (size_t e = 0; e < columns.size(); ++e) {

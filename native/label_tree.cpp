@@ -87,7 +87,8 @@ class Partitioner {
 
     int64_t n_entries(const Node& node) const {
         int64_t n = 0;
-        for (int64_t i = node.begin; i < node.end; ++i) n += label_features_.rows[result_.labels[i]].size;
+        for (int64_t i = node.begin; i < node.end; ++i)
+            n += label_features_.rows[result_.labels[i]].size;
         return n;
     }
 
@@ -196,7 +197,8 @@ class Partitioner {
             std::fill_n(sides, node.size(), n_left > 0);
         }
         std::array<std::vector<int32_t>, 2> members;  // of the halves
-        for (int64_t i = 0; i < node.size(); ++i) members[sides[i] ? 0 : 1].push_back(static_cast<int32_t>(i));
+        for (int64_t i = 0; i < node.size(); ++i)
+            members[sides[i] ? 0 : 1].push_back(static_cast<int32_t>(i));
         divide(node, halves);
         for (const int half : {0, 1})
             finish(halves[half], own, depth + 1,
