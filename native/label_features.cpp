@@ -9,90 +9,149 @@ namespace {
 
 constexpr int64_t labels_per_block = 64;
 
-// A dense sum over all features, and which of them were touched.
-struct Accumulator {
-    std::vector<float> sums;
-    std::vector<uint64_t> touched;
-
-    explicit Accumulator(int64_t n_features) : sums(n_features), touched((n_features + 63) / 64) {}
+// Adds up the documents of one label after the other.
+class Accumulator {
+  public:
+    explicit Accumulator(int64_t n_features) : sums_(n_features, 0), n_of_size_(n_sizes) {}
 
     void add(std::span<const int32_t> columns, std::span<const float> values) {
+        const size_t n_at_most = n_touched_ + columns.size();
+        if (touched_.size() < n_at_most) touched_.resize(2 * n_at_most);
+        float* sums = sums_.data();
+        int32_t* end = touched_.data() + n_touched_;
         for (size_t e = 0; e < columns.size(); ++e) {
-            sums[columns[e]] += values[e];
-            touched[columns[e] >> 6] |= uint64_t{1} << (columns[e] & 63);
+            float& sum = sums[columns[e]];
+            *end = columns[e];
+            end += sum == 0;  // without a branch, which would be hard to foresee
+            sum += values[e];
         }
+        n_touched_ = end - touched_.data();
     }
 
-    void move_into(SparseRows& rows) {
-        for (size_t word = 0; word < touched.size(); ++word) {
-            for (uint64_t bits = touched[word]; bits != 0; bits &= bits - 1) {
-                const auto column = static_cast<int32_t>(word * 64 + std::countr_zero(bits));
-                rows.columns.push_back(column);
-                rows.values.push_back(sums[column]);
-                sums[column] = 0;
-            }
-            touched[word] = 0;
+    // Appends the `max_features` largest sums, the first seen where they are equal; forgets all.
+    void move_into(LabelFeatures::Block& block, int64_t max_features) {
+        const size_t first = block.values.size();
+        block.columns.resize(first + n_touched_);
+        block.values.resize(first + n_touched_);
+        int32_t* columns = block.columns.data() + first;
+        float* values = block.values.data() + first;
+        int64_t n = 0;
+        for (size_t t = 0; t < n_touched_; ++t) {
+            float& sum = sums_[touched_[t]];
+            columns[n] = touched_[t];
+            values[n] = sum;
+            n += sum != 0;  // cancelled, or seen already after it was cancelled once
+            sum = 0;
         }
+        n_touched_ = 0;
+        if (n > max_features) n = keep_largest(columns, values, n, max_features);
+        block.columns.resize(first + n);
+        block.values.resize(first + n);
     }
+
+  private:
+    // Magnitudes up to a factor of 1.25 apart have the same size, larger ones a larger size.
+    static constexpr int n_sizes = 2048;
+    static uint32_t size_of(float value) { return (std::bit_cast<uint32_t>(value) & 0x7fffffffu) >> 20; }
+
+    int64_t keep_largest(int32_t* columns, float* values, int64_t n, int64_t n_kept) {
+        std::fill(n_of_size_.begin(), n_of_size_.end(), 0);
+        for (int64_t e = 0; e < n; ++e) ++n_of_size_[size_of(values[e])];
+        uint32_t size = n_sizes - 1;
+        int64_t n_left = n_kept;
+        for (; n_of_size_[size] < n_left; --size) n_left -= n_of_size_[size];
+        // Some of this size are kept, all above it, none below it.
+        magnitudes_.clear();
+        for (int64_t e = 0; e < n; ++e)
+            if (size_of(values[e]) == size) magnitudes_.push_back(std::abs(values[e]));
+        const auto last = magnitudes_.begin() + (n_left - 1);
+        std::nth_element(magnitudes_.begin(), last, magnitudes_.end(), std::greater<>());
+        const float smallest = *last;
+        int64_t n_equal = std::count(magnitudes_.begin(), last + 1, smallest);
+        int64_t kept = 0;
+        for (int64_t e = 0; e < n; ++e) {
+            const float value = values[e];
+            columns[kept] = columns[e];
+            values[kept] = value;
+            kept += std::abs(value) > smallest || (std::abs(value) == smallest && n_equal-- > 0);
+        }
+        return kept;
+    }
+
+    std::vector<float> sums_, magnitudes_;
+    std::vector<int64_t> n_of_size_;
+    std::vector<int32_t> touched_;
+    size_t n_touched_ = 0;
 };
 
-void normalise(float* values, size_t n) {
+// What brings the values to unit length; 0 where none does.
+float unit_factor(const float* values, int64_t n) {
     double squared = 0;
-    for (size_t e = 0; e < n; ++e) squared += double(values[e]) * values[e];
-    if (squared == 0) return;
+    for (int64_t e = 0; e < n; ++e) squared += double(values[e]) * values[e];
     const auto factor = static_cast<float>(1 / std::sqrt(squared));
-    for (size_t e = 0; e < n; ++e) values[e] *= factor;
+    return std::isfinite(factor) ? factor : 0;
 }
 
 }  // namespace
 
-SparseRows aggregate_label_features(const MatrixView& features, const PatternView& label_rows,
-                                    int n_threads, RunControl& control) {
+LabelFeatures aggregate_label_features(const MatrixView& features, const PatternView& label_rows,
+                                       const LabelFeatureLimits& limits, int n_threads,
+                                       RunControl& control) {
     const int64_t n_labels = label_rows.n_rows;
     const int64_t n_blocks = (n_labels + labels_per_block - 1) / labels_per_block;
-    std::vector<SparseRows> blocks(n_blocks);
-    std::vector<std::vector<Accumulator>> accumulators(std::max(1, n_threads));
+    LabelFeatures result;
+    result.n_features = features.n_cols;
+    result.rows.resize(n_labels);
+    result.blocks.resize(n_blocks);
+    struct Scratch {
+        std::vector<Accumulator> sum;
+        LabelFeatures::Block block;
+    };
+    std::vector<Scratch> scratch(std::max(1, n_threads));
 
     parallel_for(n_blocks, n_threads, control, [&](int64_t b, int worker) {
-        if (accumulators[worker].empty()) accumulators[worker].emplace_back(features.n_cols);
-        auto& sum = accumulators[worker][0];
-        auto& block = blocks[b];
-        const int64_t end = std::min(n_labels, (b + 1) * labels_per_block);
-        for (int64_t label = b * labels_per_block; label < end; ++label) {
+        auto& [sums, gathered] = scratch[worker];
+        if (sums.empty()) sums.emplace_back(features.n_cols);
+        gathered.columns.clear();
+        gathered.values.clear();
+        const int64_t begin = b * labels_per_block;
+        const int64_t end = std::min(n_labels, begin + labels_per_block);
+        for (int64_t label = begin; label < end; ++label) {
             const auto documents = label_rows.row(label);
-            const size_t first = block.columns.size();
-            if (documents.size() == 1) {
-                const auto columns = features.row(documents[0]);
-                const auto values = features.row_values(documents[0]);
-                block.columns.insert(block.columns.end(), columns.begin(), columns.end());
-                block.values.insert(block.values.end(), values.begin(), values.end());
-            } else if (!documents.empty()) {
-                control.throw_if_stopped();
-                for (const int32_t document : documents)
-                    sum.add(features.row(document), features.row_values(document));
-                sum.move_into(block);
+            const auto n_documents = static_cast<int64_t>(documents.size());
+            const int64_t n_used = std::min(n_documents, limits.max_documents);
+            LabelRow& row = result.rows[label];
+            if (n_documents == 1 && std::ssize(features.row(documents[0])) <= limits.max_features) {
+                row.columns = features.row(documents[0]).data();
+                row.values = features.row_values(documents[0]).data();
+                row.size = std::ssize(features.row(documents[0]));
+                continue;
             }
-            normalise(block.values.data() + first, block.values.size() - first);
-            block.starts.push_back(static_cast<int64_t>(block.columns.size()));
+            for (int64_t j = 0; j < n_used; ++j) {
+                const int32_t document = documents[j * n_documents / n_used];
+                sums[0].add(features.row(document), features.row_values(document));
+            }
+            const auto n_before = std::ssize(gathered.values);
+            sums[0].move_into(gathered, limits.max_features);
+            row.size = std::ssize(gathered.values) - n_before;
+            control.throw_if_stopped();
         }
-        control.throw_if_stopped();
-        control.advance(end - b * labels_per_block);
-    });
-
-    SparseRows result;
-    std::vector<int64_t> block_starts(n_blocks + 1, 0);
-    for (int64_t b = 0; b < n_blocks; ++b)
-        block_starts[b + 1] = block_starts[b] + static_cast<int64_t>(blocks[b].columns.size());
-    result.starts.resize(n_labels + 1);
-    result.columns.resize(block_starts[n_blocks]);
-    result.values.resize(block_starts[n_blocks]);
-    parallel_for(n_blocks, n_threads, control, [&](int64_t b, int) {
-        auto& block = blocks[b];
-        std::copy(block.columns.begin(), block.columns.end(), result.columns.begin() + block_starts[b]);
-        std::copy(block.values.begin(), block.values.end(), result.values.begin() + block_starts[b]);
-        for (size_t i = 1; i < block.starts.size(); ++i)
-            result.starts[b * labels_per_block + i] = block_starts[b] + block.starts[i];
-        block = SparseRows();
+        // Copies of just the right size.
+        auto& block = result.blocks[b];
+        block.columns.assign(gathered.columns.begin(), gathered.columns.end());
+        block.values.assign(gathered.values.begin(), gathered.values.end());
+        int64_t start = 0;
+        for (int64_t label = begin; label < end; ++label) {
+            LabelRow& row = result.rows[label];
+            if (row.columns == nullptr) {
+                row.columns = block.columns.data() + start;
+                row.values = block.values.data() + start;
+                start += row.size;
+            }
+            row.factor = unit_factor(row.values, row.size);
+            if (row.factor == 0) row.size = 0;
+        }
+        control.advance(end - begin);
     });
     return result;
 }

@@ -1,4 +1,4 @@
-// PIFA: a label's features are the normalised sum of the features of its documents.
+// PIFA: a label's features are the sum of the features of its documents, at unit length.
 #pragma once
 
 #include <vector>
@@ -8,14 +8,34 @@
 
 namespace polyseme {
 
-struct SparseRows {
-    std::vector<int64_t> starts{0};
-    std::vector<int32_t> columns;
-    std::vector<float> values;
+// What a tree needs to know of a label: its largest features, from some of its documents.
+struct LabelFeatureLimits {
+    int64_t max_features = 256;
+    int64_t max_documents = 64;  // evenly spread over all of the label's
 };
 
-// `label_rows` lists the documents of each label. Rows come out sorted by feature.
-SparseRows aggregate_label_features(const MatrixView& features, const PatternView& label_rows,
-                                    int n_threads, RunControl& control);
+// `factor` times these values has unit length. In no order; empty where there is nothing to go by.
+struct LabelRow {
+    const int32_t* columns = nullptr;
+    const float* values = nullptr;
+    int64_t size = 0;
+    float factor = 0;
+};
+
+// A label with one short document has no entries of its own, its row lies in the document's.
+struct LabelFeatures {
+    struct Block {
+        std::vector<int32_t> columns;
+        std::vector<float> values;
+    };
+    int64_t n_features = 0;
+    std::vector<LabelRow> rows;
+    std::vector<Block> blocks;  // entries of several labels side by side
+};
+
+// `label_rows` lists the documents of each label. The result refers to `features`.
+LabelFeatures aggregate_label_features(const MatrixView& features, const PatternView& label_rows,
+                                       const LabelFeatureLimits& limits, int n_threads,
+                                       RunControl& control);
 
 }  // namespace polyseme

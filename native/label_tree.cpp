@@ -1,265 +1,226 @@
 #include "label_tree.hpp"
 
-#include <cmath>
+#include <array>
+#include <deque>
 #include <memory>
 #include <numeric>
 #include <stdexcept>
+#include <utility>
 
-#include "random.hpp"
-#include "simd.hpp"
+#include "two_means.hpp"
 
 namespace polyseme {
 
 namespace {
 
 constexpr int64_t labels_per_block = 512;
-// A node with fewer entries gets its own compact feature numbers, so that centroids stay in cache.
-constexpr int64_t max_local_entries = int64_t{1} << 22;
 
 // A run of labels that still has to be split into `n_leaves` leaves.
 struct Node {
     int64_t begin, end;
     int64_t first_leaf, n_leaves;
+    uint64_t number;  // the root is 0, the halves of j are 2j + 1 and 2j + 2: names the random stream
+    int64_t size() const { return end - begin; }
 };
 
-POLYSEME_CLONES float dot(const int32_t* columns, const float* values, int64_t n,
-                          const float* dense) {
-    float a = 0, b = 0, c = 0, d = 0;
-    int64_t e = 0;
-    for (; e + 4 <= n; e += 4) {
-        a += values[e] * dense[columns[e]];
-        b += values[e + 1] * dense[columns[e + 1]];
-        c += values[e + 2] * dense[columns[e + 2]];
-        d += values[e + 3] * dense[columns[e + 3]];
-    }
-    for (; e < n; ++e) a += values[e] * dense[columns[e]];
-    return (a + b) + (c + d);
-}
-
-// Left centroid minus right centroid, both of unit length, from the sums of the two sides.
-POLYSEME_CLONES void centroid_difference(const float* left, const float* total, int64_t n,
-                                         float* difference) {
-    double left_squared = 0, right_squared = 0;
-    for (int64_t f = 0; f < n; ++f) {
-        const float right = total[f] - left[f];
-        left_squared += double(left[f]) * left[f];
-        right_squared += double(right) * right;
-    }
-    const float to_left = left_squared > 0 ? float(1 / std::sqrt(left_squared)) : 0;
-    const float to_right = right_squared > 0 ? float(1 / std::sqrt(right_squared)) : 0;
-    for (int64_t f = 0; f < n; ++f)
-        difference[f] = left[f] * to_left - (total[f] - left[f]) * to_right;
-}
-
-// The rows of one node, with features renumbered when that pays.
-struct NodeRows {
-    MatrixView rows;
-    std::vector<int64_t> starts;
-    std::vector<int32_t> columns;
-    std::vector<float> values;
-    std::vector<int32_t> local_feature;  // scratch, -1 where unset
-
-    void gather(const MatrixView& label_features, std::span<const int32_t> labels) {
-        int64_t n_entries = 0;
-        for (const int32_t label : labels) n_entries += static_cast<int64_t>(label_features.row(label).size());
-        const bool local = n_entries < max_local_entries;
-        if (local && local_feature.empty()) local_feature.assign(label_features.n_cols, -1);
-        starts.assign(1, 0);
-        columns.clear();
-        values.clear();
-        if (!local) return;
-        std::vector<int32_t> used;
-        columns.reserve(n_entries);
-        values.reserve(n_entries);
-        for (const int32_t label : labels) {
-            for (const int32_t feature : label_features.row(label)) {
-                auto& local_number = local_feature[feature];
-                if (local_number < 0) {
-                    local_number = static_cast<int32_t>(used.size());
-                    used.push_back(feature);
-                }
-                columns.push_back(local_number);
-            }
-            const auto row = label_features.row_values(label);
-            values.insert(values.end(), row.begin(), row.end());
-            starts.push_back(static_cast<int64_t>(columns.size()));
-        }
-        for (const int32_t feature : used) local_feature[feature] = -1;
-        rows.n_rows = static_cast<int64_t>(labels.size());
-        rows.n_cols = static_cast<int64_t>(used.size());
-        rows.starts = starts.data();
-        rows.columns = columns.data();
-        rows.values = values.data();
-    }
-    bool is_local() const { return starts.size() > 1; }
+// What a thread needs.
+struct Scratch {
+    std::deque<GatheredRows> by_depth;  // of the node at hand and those above it
+    TwoMeans means;
+    std::vector<float> direction;
 };
 
-class Bisector {
+class Partitioner {
   public:
-    Bisector(const MatrixView& label_features, const TreeOptions& options, RunControl& control)
-        : label_features_(label_features), options_(options), control_(control) {}
+    Partitioner(const LabelFeatures& label_features, const TreeOptions& options, int n_threads,
+                RunControl& control)
+        : label_features_(label_features), options_(options), n_threads_(n_threads),
+          control_(control), scratch_(std::max(1, n_threads)) {
+        int64_t n_leaves = 1;
+        for (size_t level = options.fan_outs.size(); level-- > 0;) {
+            if (options.fan_outs[level] < 1) throw std::invalid_argument("a fan-out must be at least 1");
+            leaves_below_.insert(leaves_below_.begin(), n_leaves);
+            n_leaves *= options.fan_outs[level];
+        }
+        const auto n_labels = std::ssize(label_features.rows);
+        result_.labels.resize(n_labels);
+        std::iota(result_.labels.begin(), result_.labels.end(), 0);
+        result_.starts.assign(n_leaves + 1, 0);
+        result_.starts[n_leaves] = n_labels;
+        keys_.resize(n_labels);
+        on_left_.resize(n_labels);
+    }
 
-    // Reorders `labels` so that the first n_left are the left side; both sides ascending.
-    // `n_threads` above 1 spreads one node over threads: for the few large nodes near the root.
-    void split(std::span<int32_t> labels, int64_t n_left, uint64_t stream, int n_threads) {
-        const auto n = static_cast<int64_t>(labels.size());
-        if (n_left <= 0 || n_left >= n) return;
-        node_.gather(label_features_, labels);
-        const MatrixView& rows = node_.is_local() ? node_.rows : label_features_;
-        auto row_of = [&](int64_t i) -> int64_t { return node_.is_local() ? i : labels[i]; };
-        auto add = [&](std::vector<float>& sum, int64_t i, float factor) {
-            const auto columns = rows.row(row_of(i));
-            const auto values = rows.row_values(row_of(i));
-            for (size_t e = 0; e < columns.size(); ++e) sum[columns[e]] += factor * values[e];
+    // Large nodes level by level, then each small one with all that is below it on one thread.
+    LeafPartition run() {
+        std::vector<Node> large, small;
+        auto sort_out = [&](const Node& node) {
+            if (node.n_leaves > 1)
+                (node.size() > options_.sample_size ? large : small).push_back(node);
         };
-
-        total_.assign(rows.n_cols, 0);
-        left_.assign(rows.n_cols, 0);
-        difference_.assign(rows.n_cols, 0);
-        on_left_.assign(n, 0);
-        scores_.resize(n);
-        for (int64_t i = 0; i < n; ++i) {
-            add(total_, i, 1);
-            if (i % 4096 == 0) check_for_stop(n_threads);
+        sort_out({0, std::ssize(result_.labels), 0, std::ssize(result_.starts) - 1, 0});
+        while (!large.empty()) {
+            const std::vector<Node> nodes = std::exchange(large, {});
+            std::vector<std::array<Node, 2>> halves(nodes.size());
+            split_large(nodes, halves);
+            for (const auto& pair : halves)
+                for (const Node& half : pair) sort_out(half);
         }
-
-        Random random(options_.seed, stream);
-        const auto first = random.below(static_cast<uint32_t>(n));
-        const auto other = random.below(static_cast<uint32_t>(n - 1));
-        add(difference_, first, 1);
-        add(difference_, other < first ? other : other + 1, -1);
-
-        order_.resize(n);
-        for (int iteration = 0; iteration < options_.max_iter; ++iteration) {
-            score_all(rows, row_of, n, n_threads);
-            std::iota(order_.begin(), order_.end(), 0);
-            std::nth_element(order_.begin(), order_.begin() + n_left, order_.end(),
-                             [&](int32_t a, int32_t b) {
-                                 return scores_[a] != scores_[b] ? scores_[a] > scores_[b] : a < b;
-                             });
-            int64_t n_moved = 0;
-            auto place = [&](int64_t begin, int64_t end, char side) {
-                for (int64_t j = begin; j < end; ++j) {
-                    const int32_t i = order_[j];
-                    if (on_left_[i] == side) continue;
-                    add(left_, i, side ? 1.f : -1.f);
-                    on_left_[i] = side;
-                    ++n_moved;
-                }
-            };
-            place(0, n_left, 1);
-            place(n_left, n, 0);
-            if (n_moved == 0) break;
-            if (iteration + 1 < options_.max_iter)
-                centroid_difference(left_.data(), total_.data(), rows.n_cols, difference_.data());
-            check_for_stop(n_threads);
-        }
-
-        std::vector<int32_t> right;
-        right.reserve(n - n_left);
-        int64_t n_placed = 0;
-        for (int64_t i = 0; i < n; ++i) {
-            if (on_left_[i]) labels[n_placed++] = labels[i];
-            else right.push_back(labels[i]);
-        }
-        std::copy(right.begin(), right.end(), labels.begin() + n_left);
+        std::sort(small.begin(), small.end(), [&](const Node& a, const Node& b) {
+            return std::pair(-n_entries(a), a.begin) < std::pair(-n_entries(b), b.begin);
+        });
+        parallel_for(std::ssize(small), n_threads_, control_, [&](int64_t j, int worker) {
+            const int32_t* labels = result_.labels.data() + small[j].begin;
+            finish(small[j], scratch(worker), 0,
+                   [&](int64_t i) { return label_features_.rows[labels[i]]; },
+                   label_features_.n_features);
+        });
+        return std::move(result_);
     }
 
   private:
-    // A node that is spread over threads runs on the calling thread, which also has to poll.
-    void check_for_stop(int n_threads) {
-        if (n_threads > 1) control_.poll();
-        control_.throw_if_stopped();
+    Scratch& scratch(int worker) {
+        auto& own = scratch_[worker];
+        if (!own) own = std::make_unique<Scratch>();
+        return *own;
     }
 
-    template <class RowOf>
-    void score_all(const MatrixView& rows, RowOf row_of, int64_t n, int n_threads) {
-        auto score_block = [&](int64_t begin, int64_t end) {
-            for (int64_t i = begin; i < end; ++i) {
-                const int64_t row = row_of(i);
-                const int64_t start = rows.starts[row];
-                scores_[i] = dot(rows.columns + start, rows.values + start,
-                                 rows.starts[row + 1] - start, difference_.data());
-            }
+    int64_t n_entries(const Node& node) const {
+        int64_t n = 0;
+        for (int64_t i = node.begin; i < node.end; ++i)
+            n += label_features_.rows[result_.labels[i]].size;
+        return n;
+    }
+
+    // Cuts leaves at a boundary of the highest tree level that the node spans, labels likewise.
+    std::array<Node, 2> halves_of(const Node& node) const {
+        for (const int64_t unit : leaves_below_) {
+            if (unit >= node.n_leaves) continue;
+            const int64_t left_leaves = node.n_leaves / unit / 2 * unit;
+            const int64_t n_left = (node.size() * left_leaves + node.n_leaves / 2) / node.n_leaves;
+            const int64_t cut = node.begin + n_left;
+            return {{{node.begin, cut, node.first_leaf, left_leaves, 2 * node.number + 1},
+                     {cut, node.end, node.first_leaf + left_leaves, node.n_leaves - left_leaves,
+                      2 * node.number + 2}}};
+        }
+        throw std::logic_error("a single leaf cannot be cut");
+    }
+
+    void split_large(const std::vector<Node>& nodes, std::vector<std::array<Node, 2>>& halves) {
+        const auto n_nodes = std::ssize(nodes);
+        auto finish_split = [&](int64_t j) {
+            halves[j] = halves_of(nodes[j]);
+            choose_sides(nodes[j], halves[j][0].size());
+            divide(nodes[j], halves[j]);
         };
-        if (n_threads <= 1) return score_block(0, n);
-        const int64_t n_blocks = (n + labels_per_block - 1) / labels_per_block;
-        parallel_for(n_blocks, n_threads, control_, [&](int64_t b, int) {
-            score_block(b * labels_per_block, std::min(n, (b + 1) * labels_per_block));
-        });
+        if (n_nodes >= n_threads_) {
+            parallel_for(n_nodes, n_threads_, control_, [&](int64_t j, int worker) {
+                find_direction(nodes[j], scratch(worker));
+                score(nodes[j].begin, nodes[j].end, nodes[j], scratch(worker).direction);
+                finish_split(j);
+            });
+            return;
+        }
+        for (int64_t j = 0; j < n_nodes; ++j) {
+            const Node& node = nodes[j];
+            auto& first = scratch(0);
+            parallel_for(1, 1, control_, [&](int64_t, int) { find_direction(node, first); });
+            const int64_t n_blocks = (node.size() + labels_per_block - 1) / labels_per_block;
+            parallel_for(n_blocks, n_threads_, control_, [&](int64_t b, int) {
+                const int64_t begin = node.begin + b * labels_per_block;
+                score(begin, std::min(node.end, begin + labels_per_block), node, first.direction);
+            });
+            finish_split(j);
+        }
     }
 
-    const MatrixView& label_features_;
+    // The difference of the two centroids of an even sample.
+    void find_direction(const Node& node, Scratch& own) {
+        const int64_t n = options_.sample_size;
+        if (own.by_depth.empty()) own.by_depth.emplace_back();
+        auto& rows = own.by_depth[0];
+        const int32_t* labels = result_.labels.data() + node.begin;
+        rows.gather(n, [&](int64_t i) { return label_features_.rows[labels[i * node.size() / n]]; },
+                    label_features_.n_features);
+        const int64_t n_left = halves_of(node)[0].size() * n / node.size();
+        own.means.run(rows, n_left, options_.max_iter, Random(options_.seed, node.number), control_);
+        own.direction.assign(label_features_.n_features, 0);
+        for (int64_t f = 0; f < rows.n_features(); ++f)
+            own.direction[rows.features[f]] = own.means.difference[f];
+    }
+
+    void score(int64_t begin, int64_t end, const Node& node, const std::vector<float>& direction) {
+        for (int64_t i = begin; i < end; ++i) {
+            const LabelRow& row = label_features_.rows[result_.labels[i]];
+            keys_[i] = sort_key(dot(row, direction), i - node.begin);
+            if (i % labels_per_block == 0) control_.throw_if_stopped();
+        }
+    }
+
+    void choose_sides(const Node& node, int64_t n_left) {
+        const auto begin = keys_.begin() + node.begin;
+        std::nth_element(begin, begin + n_left, keys_.begin() + node.end);
+        for (int64_t j = 0; j < node.size(); ++j)
+            on_left_[node.begin + static_cast<uint32_t>(begin[j])] = j < n_left;
+    }
+
+    // Puts the labels of the left side before the others; both sides keep their order.
+    void divide(const Node& node, const std::array<Node, 2>& halves) {
+        std::vector<int32_t> right;
+        right.reserve(halves[1].size());
+        int64_t next = node.begin;
+        for (int64_t i = node.begin; i < node.end; ++i) {
+            const int32_t label = result_.labels[i];
+            if (on_left_[i]) result_.labels[next++] = label;
+            else right.push_back(label);
+        }
+        std::copy(right.begin(), right.end(), result_.labels.begin() + next);
+        result_.starts[halves[1].first_leaf] = halves[1].begin;
+        control_.advance(node.size());
+    }
+
+    // Splits a small node down to its leaves, depth first. Each half gathers its rows from those
+    // of the whole, so that they become ever shorter.
+    void finish(const Node& node, Scratch& own, size_t depth, const GatheredRows::RowOf& row_of,
+                int64_t n_features) {
+        if (node.n_leaves <= 1) return;
+        const auto halves = halves_of(node);
+        const int64_t n_left = halves[0].size();
+        if (own.by_depth.size() <= depth) own.by_depth.emplace_back();
+        auto& rows = own.by_depth[depth];
+        rows.gather(node.size(), row_of, n_features);
+        const auto sides = on_left_.begin() + node.begin;
+        if (n_left > 0 && n_left < node.size()) {
+            own.means.run(rows, n_left, options_.max_iter, Random(options_.seed, node.number), control_);
+            std::copy(own.means.on_left.begin(), own.means.on_left.end(), sides);
+        } else {
+            std::fill_n(sides, node.size(), n_left > 0);
+        }
+        std::array<std::vector<int32_t>, 2> members;  // of the halves
+        for (int64_t i = 0; i < node.size(); ++i)
+            members[sides[i] ? 0 : 1].push_back(static_cast<int32_t>(i));
+        divide(node, halves);
+        for (const int half : {0, 1})
+            finish(halves[half], own, depth + 1,
+                   [&](int64_t i) { return rows.row(members[half][i]); }, rows.n_features());
+    }
+
+    const LabelFeatures& label_features_;
     const TreeOptions& options_;
+    const int n_threads_;
     RunControl& control_;
-    NodeRows node_;
-    std::vector<float> total_, left_, difference_, scores_;
+    std::vector<int64_t> leaves_below_;  // under one node of each level below the root
+    std::vector<std::unique_ptr<Scratch>> scratch_;
+    std::vector<uint64_t> keys_;
     std::vector<char> on_left_;
-    std::vector<int32_t> order_;
+    LeafPartition result_;
 };
-
-// Where to cut a node of `n_leaves` leaves: at a boundary of the highest tree level that it spans.
-int64_t leaves_on_the_left(int64_t n_leaves, const std::vector<int64_t>& leaves_below) {
-    for (const int64_t unit : leaves_below) {
-        if (unit < n_leaves) return (n_leaves / unit / 2) * unit;
-    }
-    throw std::logic_error("a single leaf cannot be cut");
-}
 
 }  // namespace
 
-LeafPartition partition_labels(const MatrixView& label_features, const TreeOptions& options,
+LeafPartition partition_labels(const LabelFeatures& label_features, const TreeOptions& options,
                                int n_threads, RunControl& control) {
-    const int64_t n_labels = label_features.n_rows;
-    std::vector<int64_t> leaves_below;  // under one node of each level below the root
-    int64_t n_leaves = 1;
-    for (auto fan_out = options.fan_outs.rbegin(); fan_out != options.fan_outs.rend(); ++fan_out) {
-        if (*fan_out < 1) throw std::invalid_argument("a fan-out must be at least 1");
-        leaves_below.insert(leaves_below.begin(), n_leaves);
-        n_leaves *= *fan_out;
-    }
-
-    LeafPartition result;
-    result.labels.resize(n_labels);
-    std::iota(result.labels.begin(), result.labels.end(), 0);
-    result.starts.assign(n_leaves + 1, 0);
-    result.starts[n_leaves] = n_labels;
-
-    std::vector<std::unique_ptr<Bisector>> bisectors(std::max(1, n_threads));
-    for (auto& bisector : bisectors)
-        bisector = std::make_unique<Bisector>(label_features, options, control);
-
-    std::vector<Node> nodes{{0, n_labels, 0, n_leaves}};
-    uint64_t n_done = 0;  // numbers the splits breadth-first: the random stream of each
-    while (!nodes.empty()) {
-        std::vector<Node> next(2 * nodes.size());
-        auto split_node = [&](int64_t j, int worker, int threads_inside) {
-            const Node node = nodes[j];
-            if (node.n_leaves <= 1) return;
-            const int64_t left_leaves = leaves_on_the_left(node.n_leaves, leaves_below);
-            const int64_t size = node.end - node.begin;
-            const int64_t n_left = (size * left_leaves + node.n_leaves / 2) / node.n_leaves;
-            const std::span<int32_t> labels(result.labels.data() + node.begin, size);
-            bisectors[worker]->split(labels, n_left, n_done + j, threads_inside);
-            const int64_t cut = node.begin + n_left;
-            result.starts[node.first_leaf + left_leaves] = cut;
-            next[2 * j] = {node.begin, cut, node.first_leaf, left_leaves};
-            next[2 * j + 1] = {cut, node.end, node.first_leaf + left_leaves,
-                               node.n_leaves - left_leaves};
-            control.advance(size);
-        };
-        const auto n_nodes = static_cast<int64_t>(nodes.size());
-        if (n_nodes < n_threads) {
-            for (int64_t j = 0; j < n_nodes; ++j) split_node(j, 0, n_threads);
-        } else {
-            parallel_for(n_nodes, n_threads, control,
-                         [&](int64_t j, int worker) { split_node(j, worker, 1); });
-        }
-        n_done += nodes.size();
-        std::erase_if(next, [](const Node& node) { return node.n_leaves <= 1; });
-        nodes = std::move(next);
-    }
-    return result;
+    return Partitioner(label_features, options, n_threads, control).run();
 }
 
 }  // namespace polyseme

@@ -3,14 +3,16 @@
 
 #include <vector>
 
+#include "label_features.hpp"
 #include "parallel_for.hpp"
-#include "sparse_view.hpp"
 
 namespace polyseme {
 
 struct TreeOptions {
     std::vector<int32_t> fan_outs;  // children of a node, by level from the root
     int max_iter = 10;
+    // A node with more labels finds its two centroids with an even sample of them.
+    int64_t sample_size = 1024;
     uint64_t seed = 0;
 };
 
@@ -21,8 +23,7 @@ struct LeafPartition {
     std::vector<int32_t> labels;
 };
 
-// A row of `label_features` has unit length, or is empty.
-LeafPartition partition_labels(const MatrixView& label_features, const TreeOptions& options,
+LeafPartition partition_labels(const LabelFeatures& label_features, const TreeOptions& options,
                                int n_threads, RunControl& control);
 
 }  // namespace polyseme

@@ -9,6 +9,7 @@
 // "arch=haswell", would match that very model only, and leave later ones with the default.)
 #if defined(__x86_64__) && defined(__GLIBC__) && !defined(POLYSEME_NO_CLONES) && \
     ((defined(__clang__) && __clang_major__ >= 17) || (!defined(__clang__) && __GNUC__ >= 12))
+#define POLYSEME_HAS_CLONES
 #define POLYSEME_CLONES \
     __attribute__((target_clones("default", "arch=x86-64-v3", "arch=x86-64-v4")))
 #else

@@ -16,28 +16,23 @@ Loss loss_of(const std::string& name) {
     throw std::invalid_argument("loss must be 'squared-hinge' or 'logistic', not '" + name + "'");
 }
 
-nb::tuple label_features(const In<int64_t>& x_starts, const In<int32_t>& x_columns,
-                         const In<float>& x_values, int64_t n_features,
-                         const In<int64_t>& label_starts, const In<int32_t>& label_documents,
-                         int n_threads, const nb::object& progress) {
+nb::tuple partition(const In<int64_t>& x_starts, const In<int32_t>& x_columns,
+                    const In<float>& x_values, int64_t n_features,
+                    const In<int64_t>& label_starts, const In<int32_t>& label_documents,
+                    const std::vector<int32_t>& fan_outs, int64_t max_features,
+                    int64_t max_documents, int64_t sample_size, int max_iter, uint64_t seed,
+                    int n_threads, const nb::object& progress) {
     const MatrixView documents = matrix_view(x_starts, x_columns, x_values, n_features, "X");
     const PatternView labels = pattern_view(label_starts, label_documents, documents.n_rows, "label rows");
-    auto rows = run_released(progress, [&](RunControl& control) {
-        return aggregate_label_features(documents, labels, n_threads, control);
+    require(max_features >= 1 && max_documents >= 1, "a label needs a feature and a document at least");
+    require(sample_size >= 2, "sample_size must be at least 2");
+    const LabelFeatureLimits limits{max_features, max_documents};
+    const TreeOptions options{fan_outs, max_iter, sample_size, seed};
+    auto leaves = run_released(progress, [&](RunControl& control) {
+        const auto features = aggregate_label_features(documents, labels, limits, n_threads, control);
+        return partition_labels(features, options, n_threads, control);
     });
-    return nb::make_tuple(to_numpy(std::move(rows.starts)), to_numpy(std::move(rows.columns)),
-                          to_numpy(std::move(rows.values)));
-}
-
-nb::tuple partition(const In<int64_t>& starts, const In<int32_t>& columns, const In<float>& values,
-                    int64_t n_features, const std::vector<int32_t>& fan_outs, int max_iter,
-                    uint64_t seed, int n_threads, const nb::object& progress) {
-    const MatrixView labels = matrix_view(starts, columns, values, n_features, "label features");
-    const TreeOptions options{fan_outs, max_iter, seed};
-    auto result = run_released(progress, [&](RunControl& control) {
-        return partition_labels(labels, options, n_threads, control);
-    });
-    return nb::make_tuple(to_numpy(std::move(result.starts)), to_numpy(std::move(result.labels)));
+    return nb::make_tuple(to_numpy(std::move(leaves.starts)), to_numpy(std::move(leaves.labels)));
 }
 
 nb::dict train(const In<int64_t>& x_starts, const In<int32_t>& x_columns, const In<float>& x_values,
@@ -82,13 +77,11 @@ nb::dict train(const In<int64_t>& x_starts, const In<int32_t>& x_columns, const 
 }  // namespace
 
 void bind_training(nb::module_& m) {
-    m.def("label_features", &label_features, nb::arg("x_starts").noconvert(),
+    m.def("partition_labels", &partition, nb::arg("x_starts").noconvert(),
           nb::arg("x_columns").noconvert(), nb::arg("x_values").noconvert(), nb::arg("n_features"),
           nb::arg("label_starts").noconvert(), nb::arg("label_documents").noconvert(),
-          nb::arg("n_threads"), nb::arg("progress").none());
-    m.def("partition_labels", &partition, nb::arg("starts").noconvert(),
-          nb::arg("columns").noconvert(), nb::arg("values").noconvert(), nb::arg("n_features"),
-          nb::arg("fan_outs"), nb::arg("max_iter"), nb::arg("seed"), nb::arg("n_threads"),
+          nb::arg("fan_outs"), nb::arg("max_features"), nb::arg("max_documents"),
+          nb::arg("sample_size"), nb::arg("max_iter"), nb::arg("seed"), nb::arg("n_threads"),
           nb::arg("progress").none());
     m.def("train_clusters", &train, nb::arg("x_starts").noconvert(),
           nb::arg("x_columns").noconvert(), nb::arg("x_values").noconvert(), nb::arg("n_features"),

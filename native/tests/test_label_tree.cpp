@@ -37,9 +37,26 @@ struct RandomRows {
     }
 };
 
+// A tree of labels that have one document each.
+LeafPartition partition(const MatrixView& rows, std::vector<int32_t> fan_outs, int n_threads,
+                        RunControl& control) {
+    std::vector<int64_t> starts(rows.n_rows + 1);
+    std::iota(starts.begin(), starts.end(), 0);
+    const std::vector<int32_t> documents(starts.begin(), starts.end());
+    PatternView labels;
+    labels.n_rows = labels.n_cols = rows.n_rows;
+    labels.starts = starts.data();
+    labels.columns = documents.data();
+    const auto features = aggregate_label_features(rows, labels, {}, n_threads, control);
+    TreeOptions options;
+    options.fan_outs = std::move(fan_outs);
+    options.sample_size = 128;
+    return partition_labels(features, options, n_threads, control);
+}
+
 LeafPartition partition(const MatrixView& rows, std::vector<int32_t> fan_outs, int n_threads) {
     RunControl control;
-    return partition_labels(rows, {std::move(fan_outs), 10, 7}, n_threads, control);
+    return partition(rows, std::move(fan_outs), n_threads, control);
 }
 
 }  // namespace
@@ -82,7 +99,7 @@ TEST("a tree that is asked to stop ends with Interrupted") {
         control.stop();
         bool interrupted = false;
         try {
-            partition_labels(rows.view, {{4, 4}, 10, 0}, n_threads, control);
+            partition(rows.view, {4, 4}, n_threads, control);
         } catch (const Interrupted&) {
             interrupted = true;
         }
@@ -90,22 +107,53 @@ TEST("a tree that is asked to stop ends with Interrupted") {
     }
 }
 
-TEST("label features have unit length and are the same for any number of threads") {
+TEST("label features have unit length, few entries, and are the same for any number of threads") {
     const RandomRows documents(200, 70, 4);
     const RandomRows labels(900, 200, 5);  // which documents each label has
     RunControl control;
-    const auto one = aggregate_label_features(documents.view, labels.view, 1, control);
-    CHECK(one.starts.size() == 901);
-    for (int64_t label = 0; label < 900; ++label) {
+    const auto one = aggregate_label_features(documents.view, labels.view, {20, 30}, 1, control);
+    CHECK(one.rows.size() == 900);
+    for (const LabelRow& row : one.rows) {
         double squared = 0;
-        for (int64_t e = one.starts[label]; e < one.starts[label + 1]; ++e)
-            squared += double(one.values[e]) * one.values[e];
-        CHECK(one.starts[label] == one.starts[label + 1] || std::abs(squared - 1) < 1e-5);
+        for (int64_t e = 0; e < row.size; ++e) squared += std::pow(double(row.factor) * row.values[e], 2);
+        CHECK(row.size <= 20);
+        CHECK(row.size == 0 || std::abs(squared - 1) < 1e-5);
     }
     for (const int n_threads : {2, 5}) {
-        const auto many = aggregate_label_features(documents.view, labels.view, n_threads, control);
-        CHECK(one.starts == many.starts);
-        CHECK(one.columns == many.columns);
-        CHECK(one.values == many.values);
+        const auto many = aggregate_label_features(documents.view, labels.view, {20, 30}, n_threads, control);
+        for (size_t label = 0; label < 900; ++label) {
+            const LabelRow &a = one.rows[label], &b = many.rows[label];
+            CHECK(a.size == b.size && a.factor == b.factor);
+            CHECK(std::equal(a.columns, a.columns + a.size, b.columns));
+            CHECK(std::equal(a.values, a.values + a.size, b.values));
+        }
     }
+}
+
+TEST("sums that cancel or overflow leave no trace in label features") {
+    const std::vector<int64_t> starts{0, 2, 4, 6, 7};
+    const std::vector<int32_t> columns{0, 1, 0, 1, 0, 1, 2};
+    const std::vector<float> values{1, 3, -1, 4, 1, 0.5f, 3e38f};
+    MatrixView documents;
+    documents.n_rows = 4;
+    documents.n_cols = 3;
+    documents.starts = starts.data();
+    documents.columns = columns.data();
+    documents.values = values.data();
+    const std::vector<int64_t> label_starts{0, 2, 5, 6, 8};
+    // Twice the last document: not a form that the library makes, but one that overflows.
+    const std::vector<int32_t> label_documents{0, 1, 0, 1, 2, 3, 3, 3};
+    PatternView labels;
+    labels.n_rows = 4;
+    labels.n_cols = 4;
+    labels.starts = label_starts.data();
+    labels.columns = label_documents.data();
+    RunControl control;
+    const auto found = aggregate_label_features(documents, labels, {}, 1, control);
+    CHECK(found.rows[0].size == 1);  // 1 - 1 is gone
+    CHECK(found.rows[0].columns[0] == 1);
+    CHECK(found.rows[1].size == 2);  // 1 - 1 + 1 counts once
+    CHECK(found.rows[2].size == 1);
+    CHECK(std::abs(found.rows[2].factor * found.rows[2].values[0] - 1) < 1e-6);
+    CHECK(found.rows[3].size == 0);
 }

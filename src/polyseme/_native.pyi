@@ -57,22 +57,17 @@ choose_adaptive = choose_closed_form
 
 _Progress = Callable[[int], object] | None
 
-def label_features(
+def partition_labels(
     x_starts: _Int64,
     x_columns: _Int32,
     x_values: _Float,
     n_features: int,
     label_starts: _Int64,
     label_documents: _Int32,
-    n_threads: int,
-    progress: _Progress,
-) -> tuple[_Int64, _Int32, _Float]: ...
-def partition_labels(
-    starts: _Int64,
-    columns: _Int32,
-    values: _Float,
-    n_features: int,
     fan_outs: list[int],
+    max_features: int,
+    max_documents: int,
+    sample_size: int,
     max_iter: int,
     seed: int,
     n_threads: int,

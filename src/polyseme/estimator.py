@@ -16,7 +16,6 @@ from sklearn.utils.validation import check_is_fitted
 from polyseme.assignment import Assignment, CoOccurrence, method_named
 from polyseme.disentangle import disentangle
 from polyseme.label_clusters import LabelClusters
-from polyseme.label_features import label_features
 from polyseme.label_tree import LabelTree
 from polyseme.merging import merge_slots
 from polyseme.metrics import precision_at_k
@@ -124,18 +123,16 @@ class PartitionedClassifier(BaseEstimator):  # type: ignore[misc]
         n_threads = count_threads(self.n_threads)
 
         with Progress(enabled=self.verbose) as progress:
-            with progress.phase("Label features", labels.n_columns) as step:
-                about_labels = label_features(features, labels, n_threads=n_threads, progress=step)
             with progress.phase("Label tree") as step:
                 tree, clusters = LabelTree.build(
-                    about_labels,
+                    features,
+                    labels,
                     branching=self.branching,
                     max_leaf_size=self.max_leaf_size,
                     seed=self.seed,
                     n_threads=n_threads,
                     progress=step,
                 )
-                del about_labels
             matcher, ranker = self._make_matcher(), self._make_ranker()
             found = disentangle(
                 features,

@@ -1,8 +1,10 @@
-"""Recursive balanced spherical 2-means on dense label features, one node after the other."""
+"""Recursive balanced spherical 2-means on dense label features, depth first."""
 
 import math
 
 import numpy as np
+
+from tests.oracles.label_features import even_sample
 
 _WORD = 2**64 - 1
 
@@ -31,42 +33,53 @@ def unit(vector):
     return vector / length if length > 0 else vector
 
 
-def split(rows, n_left, random, max_iter):
-    """Return which rows go to the left."""
+def two_means(rows, n_left, random, max_iter):
+    """Return which rows go to the left, and the difference of the two centroids."""
     n = len(rows)
+    rows = rows * (np.count_nonzero(rows, axis=0) >= 2)  # other features tell nothing
     first, other = random.below(n), random.below(n - 1)
     difference = rows[first] - rows[other + (other >= first)]
     left = np.zeros(n, dtype=bool)
     for _ in range(max_iter):
-        order = np.lexsort((np.arange(n), -(rows @ difference)))
-        before, left = left, np.isin(np.arange(n), order[:n_left])
+        before, left = left, largest(rows, difference, n_left)
         if (left == before).all():
             break
         difference = unit(rows[left].sum(axis=0)) - unit(rows[~left].sum(axis=0))
-    return left
+    return left, difference
 
 
-def partition(features, fan_outs, max_iter, seed):
+def largest(rows, difference, n_chosen):
+    scores = (rows * difference).sum(axis=1)  # unlike @, the same for equal rows
+    order = np.argsort(-scores, kind="stable")
+    return np.isin(np.arange(len(rows)), order[:n_chosen])
+
+
+def split(rows, n_left, random, max_iter, sample_size):
+    """Return which rows go to the left; where there are many, a sample finds the centroids."""
+    n = len(rows)
+    if n <= sample_size:
+        return two_means(rows, n_left, random, max_iter)[0]
+    sample = rows[even_sample(n, sample_size)]
+    _, difference = two_means(sample, n_left * sample_size // n, random, max_iter)
+    return largest(rows, difference, n_left)
+
+
+def partition(features, fan_outs, max_iter, seed, sample_size):
     """Return the labels of each leaf, from left to right."""
     leaves_below = [math.prod(fan_outs[level + 1 :]) for level in range(len(fan_outs))]
-    leaves = {}
-    nodes = [(np.arange(len(features)), 0, math.prod(fan_outs))]
-    n_splits = 0
-    while nodes:
-        below = []
-        for labels, first_leaf, n_leaves in nodes:
-            if n_leaves == 1:
-                leaves[first_leaf] = labels
-                continue
-            unit_size = next(size for size in leaves_below if size < n_leaves)
-            n_leaves_left = n_leaves // unit_size // 2 * unit_size
-            n_left = (len(labels) * n_leaves_left + n_leaves // 2) // n_leaves
-            on_left = np.arange(len(labels)) < n_left
-            if 0 < n_left < len(labels):
-                random = Random(seed, n_splits)
-                on_left = split(features[labels], n_left, random, max_iter)
-            n_splits += 1
-            below.append((labels[on_left], first_leaf, n_leaves_left))
-            below.append((labels[~on_left], first_leaf + n_leaves_left, n_leaves - n_leaves_left))
-        nodes = below
-    return [leaves[leaf] for leaf in sorted(leaves)]
+
+    def leaves(labels, n_leaves, node):
+        if n_leaves == 1:
+            return [labels]
+        unit_size = next(size for size in leaves_below if size < n_leaves)
+        n_leaves_left = n_leaves // unit_size // 2 * unit_size
+        n_left = (len(labels) * n_leaves_left + n_leaves // 2) // n_leaves
+        on_left = np.arange(len(labels)) < n_left
+        if 0 < n_left < len(labels):
+            random = Random(seed, node)
+            on_left = split(features[labels], n_left, random, max_iter, sample_size)
+        return leaves(labels[on_left], n_leaves_left, 2 * node + 1) + leaves(
+            labels[~on_left], n_leaves - n_leaves_left, 2 * node + 2
+        )
+
+    return leaves(np.arange(len(features)), math.prod(fan_outs), 0)

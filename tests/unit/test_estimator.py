@@ -373,7 +373,6 @@ def test_the_model_knows_what_it_was_trained_on(model):
     np.testing.assert_array_equal(model.label_counts_, DENSE_Y.sum(axis=0))
     assert model.label_names_ is None
     assert list(model.phase_seconds_) == [
-        "Label features",
         "Label tree",
         "Training the matcher",
         "Matching",

@@ -60,7 +60,7 @@ FOREVER = {"tolerance": 1e-30, "max_iter": 10**9}
 QUICK = {"tolerance": 1e9, "max_iter": 1}
 # Documents, labels, and parameters that make just this phase a long one.
 PHASES = {
-    "Label tree": (50_000, 50_000, {"max_leaf_size": 2}),
+    "Label tree": (200_000, 200_000, {"max_leaf_size": 2}),
     "Training the matcher": (20_000, 2_000, FOREVER),
     "Matching": (50_000, 2_000, QUICK | {"max_leaf_size": 2, "beam_size": 50}),
     "Training the ranker": (20_000, 2_000, FOREVER | {"max_leaf_size": 2_000, "rounds": 0}),

@@ -4,7 +4,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from polyseme.label_tree import LabelTree
-from tests.oracles import label_tree as oracle
+from tests.oracles.label_features import label_features
+from tests.oracles.label_tree import partition
 from tests.small_problems import pattern, sparse
 
 
@@ -17,7 +18,8 @@ def unit_rows(rng, n_labels, n_features, density=0.5):
 
 
 def build(features, **how):
-    return LabelTree.build(sparse(features), **how)
+    """Build a tree of labels that have one document each, with these features."""
+    return LabelTree.build(sparse(features), pattern(np.eye(len(features))), **how)
 
 
 def leaves(clusters):
@@ -67,19 +69,48 @@ def test_every_label_is_in_one_leaf_and_leaves_are_equally_large(
         assert leaf == sorted(leaf)
 
 
-@settings(max_examples=40, deadline=None, derandomize=True)
+@settings(max_examples=60, deadline=None, derandomize=True)
 @given(
     seed=st.integers(0, 2**32 - 1),
-    n_labels=st.integers(2, 60),
+    shape=st.tuples(st.integers(20, 60), st.integers(12, 18), st.integers(2, 60)),
+    density=st.sampled_from([0.2, 0.6]),
     max_leaf_size=st.integers(1, 9),
+    max_features=st.sampled_from([12, 256]),
+    max_documents=st.sampled_from([7, 64]),
+    sample_size=st.sampled_from([7, 20, 1024]),
     max_iter=st.integers(1, 10),
+    n_threads=st.sampled_from([1, 2, 5]),
 )
-def test_the_tree_is_that_of_plain_two_means(seed, n_labels, max_leaf_size, max_iter):
-    # Dense random features: no two scores are so close that rounding could decide.
-    features = unit_rows(np.random.default_rng(seed), n_labels, 6, density=1.0)
-    how = {"max_iter": max_iter, "seed": seed}
-    tree, clusters = build(features, branching=4, max_leaf_size=max_leaf_size, **how)
-    expected = oracle.partition(features.astype(np.float64), tree.fan_outs, **how)
+def test_the_tree_is_that_of_plain_two_means_on_dense_label_features(
+    seed,
+    shape,
+    density,
+    max_leaf_size,
+    max_features,
+    max_documents,
+    sample_size,
+    max_iter,
+    n_threads,
+):
+    rng = np.random.default_rng(seed)
+    n_documents, n_features, n_labels = shape
+    X = rng.standard_normal((n_documents, n_features)).astype(np.float32)
+    # Any two labels share a few features, and hardly any have the same documents: rounding alone
+    # never decides.
+    Y = rng.random((n_documents, n_labels)) < density
+    limits = {"max_features": max_features, "max_documents": max_documents}
+    how = {"sample_size": sample_size, "max_iter": max_iter, "seed": seed}
+    tree, clusters = LabelTree.build(
+        sparse(X),
+        pattern(Y),
+        branching=4,
+        max_leaf_size=max_leaf_size,
+        n_threads=n_threads,
+        **limits,
+        **how,
+    )
+    features = label_features(X, Y, **limits)
+    expected = partition(features, tree.fan_outs, **how)
     assert leaves(clusters) == [leaf.tolist() for leaf in expected]
 
 
