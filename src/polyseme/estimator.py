@@ -123,7 +123,7 @@ class PartitionedClassifier(BaseEstimator):  # type: ignore[misc]
         names_of_features = _feature_names(feature_names, features.n_columns)
         n_threads = count_threads(self.n_threads)
 
-        with Progress(enabled=self.verbose) as progress:
+        with self._progress() as progress:
             with progress.phase("Label features", labels.n_columns) as step:
                 about_labels = label_features(features, labels, n_threads=n_threads, progress=step)
             with progress.phase("Label tree") as step:
@@ -180,6 +180,9 @@ class PartitionedClassifier(BaseEstimator):  # type: ignore[misc]
         self.phase_seconds_ = dict(progress.seconds)
         self._after_fit()
         return self
+
+    def _progress(self) -> Progress:
+        return Progress(enabled=self.verbose)
 
     def _check_trained(self, matcher: Any, ranker: Any) -> None:
         """Refuse parts that cannot be used, before they replace earlier ones."""

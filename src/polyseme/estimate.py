@@ -1,0 +1,534 @@
+"""What training would take, from training on a few samples of the documents.
+
+A job's size decides how much *work* each phase has; formulas for that are in `phase_work`,
+`phase_memory` and `count_weights`, and explained in docs/performance.md. How long a unit of work
+takes, and how much memory, is measured on this machine with samples of this data.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from polyseme.label_tree import LabelTree
+from polyseme.linear_model_files import contents_of
+from polyseme.machine_memory import available_memory, forget_peak, peak_memory, resident_memory
+from polyseme.parameters import check_parameters
+from polyseme.progress import Progress
+from polyseme.sparse_rows import SparsePattern, SparseRows
+from polyseme.threads import count_threads
+from polyseme.training_rows import cluster_targets
+from polyseme.validation import check_features, check_labels
+
+if TYPE_CHECKING:
+    from polyseme.presets import XRLinear
+
+__all__ = ["JobSize", "Range", "TrainingEstimate", "estimate_training"]
+
+FIRST_SAMPLE_ENTRIES = 150_000
+SAMPLE_SECONDS = 0.8  # samples grow until one takes as long
+MAX_SAMPLES = 4
+N_QUERIES = 1000
+N_PROBED_LABELS = 100
+LANES = 16  # slots of a cluster that are solved side by side
+# Dense arrays that each thread keeps, some numbers a feature; they do not grow with documents.
+BYTES_PER_FEATURE_AND_THREAD = 16
+
+
+@dataclass(frozen=True)
+class JobSize:
+    """What the cost of a job depends on.
+
+    Attributes
+    ----------
+    n_documents, n_entries : int
+        Rows of X, and its stored entries.
+    n_pairs, n_pair_entries : int
+        Stored entries of Y, and the entries of X in the rows of all these pairs.
+    n_label_entries : float
+        Stored entries of the label features.
+    n_used_labels : int
+        Labels that have documents.
+    slots_per_label : float
+    fan_outs : tuple of int
+        The shape of the tree.
+    nodes_per_document : tuple of float
+        For each level of the tree, root and leaves included, the nodes above a document's labels.
+    beam_size : int
+    training_rows : str
+    """
+
+    n_documents: int
+    n_entries: int
+    n_pairs: int
+    n_pair_entries: int
+    n_label_entries: float
+    n_used_labels: int
+    slots_per_label: float
+    fan_outs: tuple[int, ...]
+    nodes_per_document: tuple[float, ...]
+    beam_size: int
+    training_rows: str = "teacher-forcing"
+
+    def __post_init__(self) -> None:
+        numbers = [value for value in vars(self).values() if isinstance(value, int | float)]
+        numbers += [*self.fan_outs, *self.nodes_per_document]
+        if not all(math.isfinite(number) and number >= 0 for number in numbers):
+            raise ValueError("the sizes of a job are finite numbers of at least 0.")
+        if len(self.nodes_per_document) != len(self.fan_outs) + 1:
+            raise ValueError("nodes_per_document has one number for each level of the tree.")
+
+    def n_nodes(self, level: int) -> int:
+        """Return the number of nodes of a level of the tree."""
+        return math.prod(self.fan_outs[:level])
+
+    def rows_per_document(self, level: int) -> float:
+        """Return how many nodes of a level learn from a document."""
+        reached = min(self.beam_size, self.n_nodes(level))
+        if self.training_rows == "teacher-forcing":
+            return self.nodes_per_document[level]
+        return max(reached, self.nodes_per_document[level] * (self.training_rows == "both"))
+
+    @property
+    def slots_per_cluster(self) -> float:
+        """Mean number of slots of a cluster."""
+        return self.n_used_labels * self.slots_per_label / self.n_nodes(len(self.fan_outs))
+
+
+@dataclass(frozen=True)
+class Range:
+    """A figure with what it may be less and more."""
+
+    about: float
+    low: float
+    high: float
+
+    @classmethod
+    def around(cls, figure: float, factor: float) -> Range:
+        """Return figure / factor to figure * factor."""
+        return cls(figure, figure / factor, figure * factor)
+
+
+@dataclass(frozen=True)
+class TrainingEstimate:
+    """What training would take on this machine.
+
+    Attributes
+    ----------
+    seconds : dict of str to Range
+        Of each phase of `fit`.
+    total_seconds : Range
+    peak_bytes : Range or None
+        Of the whole process, the data included; None where the system does not tell.
+    available_bytes : int or None
+        What this process may have.
+    model_bytes : Range
+        On disk.
+    microseconds_per_document : Range
+        Prediction of many documents at once, with all threads.
+    n_sampled : int
+        Documents of the largest sample.
+    peak_phase : str
+        The phase that needs most memory.
+    """
+
+    seconds: dict[str, Range]
+    total_seconds: Range
+    peak_bytes: Range | None
+    available_bytes: int | None
+    model_bytes: Range
+    microseconds_per_document: Range
+    n_sampled: int
+    peak_phase: str
+
+    @property
+    def fits(self) -> bool | None:
+        """Whether the peak is below what is available; None if either is not known."""
+        if self.peak_bytes is None or self.available_bytes is None:
+            return None
+        return self.peak_bytes.about <= self.available_bytes
+
+
+# The formulas
+
+
+def phase_work(size: JobSize) -> dict[str, float]:
+    """Return the units of work of each phase of `fit`; a unit is about one entry visited once."""
+    n_levels = len(size.fan_outs)
+    n_cuts = math.log2(max(2, size.n_nodes(n_levels)))
+    matcher = sum(
+        _solving(size.n_entries * size.rows_per_document(level), size.fan_outs[level])
+        for level in range(n_levels)
+    )
+    return {
+        "Label features": size.n_pair_entries,
+        "Label tree": size.n_label_entries * n_cuts,
+        "Training the matcher": matcher,
+        "Matching": size.n_entries * visits(size, to_level=n_levels),
+        "Assigning labels": size.n_pairs * min(size.beam_size, size.n_nodes(n_levels)),
+        "Training the matcher again": matcher,
+        "Training the ranker": _solving(
+            size.n_entries * size.rows_per_document(n_levels), size.slots_per_cluster
+        ),
+    }
+
+
+def _solving(n_row_entries: float, n_slots: float) -> float:
+    """Rows are walked once for every group of slots that are solved side by side."""
+    return n_row_entries * (n_slots / LANES + 0.5)
+
+
+def visits(size: JobSize, to_level: int) -> int:
+    """Return the nodes whose classifiers a document meets on its way down to a level."""
+    return sum(min(size.beam_size, size.n_nodes(level)) for level in range(to_level))
+
+
+def prediction_work(size: JobSize) -> float:
+    """Return the units of work to tag one document: matching, then the beam's clusters."""
+    entries = size.n_entries / max(1, size.n_documents)
+    return entries * visits(size, to_level=len(size.fan_outs) + 1)
+
+
+def phase_memory(size: JobSize, n_ranker_weights: float) -> dict[str, float]:
+    """Return what the memory of each phase grows with."""
+    n_matched = size.n_documents * min(size.beam_size, size.n_nodes(len(size.fan_outs)))
+    return {
+        "Label features": size.n_label_entries,
+        "Label tree": size.n_label_entries,
+        "Training the matcher": size.n_entries,
+        "Matching": size.n_entries + n_matched,
+        "Assigning labels": size.n_pairs + n_matched,
+        "Training the matcher again": size.n_entries,
+        "Training the ranker": n_ranker_weights,
+    }
+
+
+@dataclass(frozen=True)
+class WeightLaw:
+    """Kept weights of a classifier: `factor * n_positives ** exponent`."""
+
+    factor: float
+    exponent: float
+
+    @classmethod
+    def fit(cls, n_positives: list[float], n_weights: list[float]) -> WeightLaw:
+        """Fit a line through the logarithms; it keeps through the last point if that is all."""
+        x = np.log(np.maximum(n_positives, 1e-3))
+        y = np.log(np.maximum(n_weights, 1e-3))
+        spread = float(((x - x.mean()) ** 2).sum())
+        slope = float(((x - x.mean()) * (y - y.mean())).sum() / spread) if spread > 0.01 else 0.7
+        # More documents bring more words, but never more than in proportion.
+        slope = min(1.0, max(0.0, slope))
+        return cls(math.exp(float(y[-1]) - slope * float(x[-1])), slope)
+
+    def __call__(self, n_positives: float) -> float:
+        return self.factor * float(max(n_positives, 1e-3) ** self.exponent)
+
+
+def count_weights(size: JobSize, of_node: WeightLaw, of_slot: WeightLaw) -> tuple[float, float]:
+    """Return the kept weights of the matcher and of the ranker."""
+    levels = range(1, len(size.fan_outs) + 1)
+    matcher = sum(
+        size.n_nodes(level) * of_node(positives_of_node(size, level)) for level in levels
+    )
+    n_slots = size.n_used_labels * size.slots_per_label
+    return matcher, n_slots * of_slot(positives_of_slot(size))
+
+
+def positives_of_node(size: JobSize, level: int) -> float:
+    """Return the mean number of documents with a label below a node."""
+    return size.n_documents * size.nodes_per_document[level] / size.n_nodes(level)
+
+
+def positives_of_slot(size: JobSize) -> float:
+    """Return the mean number of documents of a label."""
+    return size.n_pairs / max(1, size.n_used_labels)
+
+
+def slowdown(growth: float) -> float:
+    """Return by what an entry costs more once rows and weights have grown out of the caches.
+
+    Measured on data of several sizes: about a tenth for every doubling.
+    """
+    return float(max(1.0, growth) ** 0.15)
+
+
+def uncertainty(n_documents: int, n_sampled: int) -> float:
+    """Return the factor by which a figure may be off: more, the further it is extrapolated."""
+    return 1.25 * float(max(1.0, n_documents / max(1, n_sampled)) ** 0.1)
+
+
+# Samples
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A training on some of the documents, and what it took."""
+
+    size: JobSize
+    seconds: Mapping[str, float]
+    peaks: Mapping[str, int]  # above what was there before; empty where not known
+    n_weights: tuple[int, ...]  # of each level of the matcher, and of the ranker
+    n_model_bytes: int
+    prediction_seconds: float  # a document
+
+
+class _WatchedProgress(Progress):
+    """Notes the peak of memory of each phase besides its time."""
+
+    def __init__(self) -> None:
+        super().__init__(enabled=False)
+        self.peaks: dict[str, int] = {}
+
+    @contextmanager
+    def phase(self, name: str, total: int | None = None) -> Iterator[Any]:
+        """Time and watch a phase."""
+        is_known = forget_peak()
+        with super().phase(name, total) as step:
+            yield step
+        peak = peak_memory()
+        if is_known and peak is not None:
+            self.peaks[name] = max(peak, self.peaks.get(name, 0))
+
+
+def estimate_training(
+    model: XRLinear, X: Any, Y: Any, *, label_names: Any = None
+) -> TrainingEstimate:
+    """Estimate what ``model.fit(X, Y)`` would take on this machine, in a few seconds.
+
+    Parameters
+    ----------
+    model : XRLinear
+        Its parameters count; it stays as it is.
+    X, Y, label_names
+        As for `fit`.
+    """
+    check_parameters(model)
+    features = check_features(X)
+    labels, names = check_labels(Y, features.n_rows, label_names=label_names)
+    n_names_bytes = 0 if names is None else sum(len(str(name)) + 8 for name in names)
+    before, available = resident_memory(), available_memory()
+
+    samples = _train_on_samples(model, features, labels)
+    last = samples[-1]
+    tree = LabelTree.shape_for(labels.n_columns, model.branching, model.max_leaf_size)
+    job = _whole_job(last, features, labels, tree)
+    factor = uncertainty(job.n_documents, last.size.n_documents)
+
+    of_node, of_slot = _weight_laws(samples)
+    n_weights = count_weights(job, of_node, of_slot)
+    if last.size.n_documents == job.n_documents:  # nothing to guess
+        n_weights = sum(last.n_weights[:-1]), last.n_weights[-1]
+    model_growth = sum(n_weights) / max(1, sum(last.n_weights))
+    seconds = _phase_seconds(last, job, model_growth)
+    bytes_per_weight = last.n_model_bytes / max(1, sum(last.n_weights))
+    peaks = _phase_peaks(
+        last, job, n_weights[1], features.n_columns, count_threads(model.n_threads)
+    )
+    peak_phase = max(peaks, key=lambda phase: peaks[phase], default="")
+    to_predict = prediction_work(job) / max(1.0, prediction_work(last.size))
+    to_predict *= slowdown(model_growth)
+    return TrainingEstimate(
+        seconds={phase: Range.around(taken, factor) for phase, taken in seconds.items()},
+        total_seconds=Range.around(sum(seconds.values()), factor),
+        peak_bytes=None
+        if before is None or not peaks
+        else Range(
+            before + peaks[peak_phase],
+            before + peaks[peak_phase] / factor,
+            before + peaks[peak_phase] * factor,
+        ),
+        available_bytes=available,
+        model_bytes=Range.around(sum(n_weights) * bytes_per_weight + n_names_bytes, factor),
+        microseconds_per_document=Range.around(1e6 * last.prediction_seconds * to_predict, factor),
+        n_sampled=last.size.n_documents,
+        peak_phase=peak_phase,
+    )
+
+
+def _train_on_samples(model: XRLinear, X: SparseRows, Y: SparsePattern) -> list[Sample]:
+    """Train on more and more documents until one training took long enough to be measured."""
+    order = np.random.default_rng(model.seed).permutation(X.n_rows)
+    n = math.ceil(FIRST_SAMPLE_ENTRIES / max(1.0, X.n_stored / max(1, X.n_rows)))
+    samples: list[Sample] = []
+    while len(samples) < MAX_SAMPLES:
+        n = min(X.n_rows, n)
+        rows = np.sort(order[:n])
+        samples.append(_train_on(model, X.take(rows), _with_used_labels(Y.take(rows))))
+        taken = sum(samples[-1].seconds.values())
+        if n == X.n_rows or taken >= SAMPLE_SECONDS:
+            break
+        n = math.ceil(n * min(6.0, max(2.0, 1.5 * SAMPLE_SECONDS / max(taken, 1e-3))))
+    return samples
+
+
+def _with_used_labels(Y: SparsePattern) -> SparsePattern:
+    used = np.unique(Y.columns)
+    columns = np.searchsorted(used, Y.columns).astype(np.int32)
+    return SparsePattern(Y.starts, columns, max(1, len(used)))
+
+
+def _train_on(model: XRLinear, X: SparseRows, Y: SparsePattern) -> Sample:
+    watch = _WatchedProgress()
+    trained = type(model)(**model.get_params())
+    setattr(trained, "_progress", lambda: watch)  # noqa: B010, a method of the class otherwise
+    matrices = X.to_scipy(), Y.to_scipy()
+    forget_peak()
+    before = resident_memory() or 0
+    trained.fit(*matrices)
+
+    queries = X.rows(0, min(X.n_rows, N_QUERIES)).to_scipy()
+    trained.predict_top_k(queries, 10)
+    began = time.perf_counter()
+    trained.predict_top_k(queries, 10)
+    prediction_seconds = (time.perf_counter() - began) / queries.shape[0]
+
+    targets = cluster_targets(Y, trained.clusters_)
+    tree = trained.tree_
+    nodes = [tree.ancestors(targets, level).n_stored for level in range(tree.n_levels + 1)]
+    size = _size_of(trained, X, Y, tree, tuple(count / X.n_rows for count in nodes))
+    ranker = trained.ranker_.weights
+    assert ranker is not None
+    _, arrays, _ = contents_of(trained)
+    return Sample(
+        size=size,
+        seconds=trained.phase_seconds_,
+        peaks={phase: max(0, peak - before) for phase, peak in watch.peaks.items()},
+        n_weights=tuple(level.n_weights for level in (*trained.matcher_.levels, ranker)),
+        n_model_bytes=sum(array.nbytes for array in arrays.values()),
+        prediction_seconds=prediction_seconds,
+    )
+
+
+def _size_of(
+    model: XRLinear,
+    X: SparseRows,
+    Y: SparsePattern,
+    tree: LabelTree,
+    nodes_per_document: tuple[float, ...],
+) -> JobSize:
+    row_sizes = np.diff(X.starts)
+    return JobSize(
+        n_documents=X.n_rows,
+        n_entries=X.n_stored,
+        n_pairs=Y.n_stored,
+        n_pair_entries=int(row_sizes @ np.diff(Y.starts)),
+        n_label_entries=_count_label_entries(X, Y),
+        n_used_labels=int(np.count_nonzero(np.bincount(Y.columns, minlength=1))),
+        slots_per_label=model.clusters_.n_slots / model.clusters_.n_labels,
+        fan_outs=tree.fan_outs,
+        nodes_per_document=nodes_per_document,
+        beam_size=model.beam_size,
+        training_rows=model.training_rows,
+    )
+
+
+def _count_label_entries(X: SparseRows, Y: SparsePattern) -> float:
+    """Estimate the stored entries of the label features from a few labels.
+
+    A label is drawn with a chance in proportion to the entries of its documents; of these the
+    share that is left when repeated features are merged varies little from label to label.
+    """
+    row_sizes = np.diff(X.starts).astype(np.float64)
+    pair_sizes = np.repeat(row_sizes, np.diff(Y.starts))
+    total = float(pair_sizes.sum())
+    if total == 0:
+        return 0.0
+    places = (np.arange(N_PROBED_LABELS) + 0.5) / N_PROBED_LABELS * total
+    probed = Y.columns[np.searchsorted(np.cumsum(pair_sizes), places)]
+    by_label = Y.transpose()
+    shares = [_share_left(X, by_label.row(label)) for label in probed]
+    return total * float(np.mean(shares))
+
+
+def _share_left(X: SparseRows, documents: npt.NDArray[np.int32]) -> float:
+    columns = np.concatenate([X.row(document)[0] for document in documents[:2000]])
+    return len(np.unique(columns)) / max(1, len(columns))
+
+
+# From the samples to the whole
+
+
+def _whole_job(sample: Sample, X: SparseRows, Y: SparsePattern, tree: LabelTree) -> JobSize:
+    n_pairs_per_document = Y.n_stored / X.n_rows
+    most = max(1.0, n_pairs_per_document * sample.size.slots_per_label)
+    nodes = tuple(
+        min(most, _nodes_per_document(sample.size, tree.n_nodes(level)), tree.n_nodes(level))
+        for level in range(tree.n_levels + 1)
+    )
+    row_sizes = np.diff(X.starts)
+    return replace(
+        sample.size,
+        n_documents=X.n_rows,
+        n_entries=X.n_stored,
+        n_pairs=Y.n_stored,
+        n_pair_entries=int(row_sizes @ np.diff(Y.starts)),
+        n_label_entries=_count_label_entries(X, Y),
+        n_used_labels=int(np.count_nonzero(np.bincount(Y.columns, minlength=1))),
+        fan_outs=tree.fan_outs,
+        nodes_per_document=nodes,
+    )
+
+
+def _nodes_per_document(sample: JobSize, n_nodes: int) -> float:
+    """Nodes of a document's labels on a level of so many: straight lines in the logarithms."""
+    x = [math.log(sample.n_nodes(level)) for level in range(len(sample.fan_outs) + 1)]
+    y = [math.log(max(1e-3, nodes)) for nodes in sample.nodes_per_document]
+    at = math.log(n_nodes)
+    if at <= x[-1] or len(x) < 2:
+        return math.exp(float(np.interp(at, x, y)))
+    slope = (y[-1] - y[-2]) / max(x[-1] - x[-2], 1e-9)
+    return math.exp(y[-1] + slope * (at - x[-1]))
+
+
+def _weight_laws(samples: list[Sample]) -> tuple[WeightLaw, WeightLaw]:
+    node_points: list[tuple[float, float]] = []
+    slot_points: list[tuple[float, float]] = []
+    for sample in samples[-2:]:
+        size = sample.size
+        for level, n_weights in enumerate(sample.n_weights[:-1], start=1):
+            node_points.append((positives_of_node(size, level), n_weights / size.n_nodes(level)))
+        n_slots = max(1.0, size.n_used_labels * size.slots_per_label)
+        slot_points.append((positives_of_slot(size), sample.n_weights[-1] / n_slots))
+    return tuple(  # type: ignore[return-value]
+        WeightLaw.fit([x for x, _ in points], [y for _, y in points])
+        if points
+        else WeightLaw(0.0, 0.0)
+        for points in (node_points, slot_points)
+    )
+
+
+def _ratios(whole: Mapping[str, float], part: Mapping[str, float]) -> dict[str, float]:
+    return {phase: work / part[phase] if part[phase] else 1.0 for phase, work in whole.items()}
+
+
+def _phase_seconds(sample: Sample, job: JobSize, model_growth: float) -> dict[str, float]:
+    """Scale the measured seconds; solvers and matching slow down as their data grow."""
+    ratios = _ratios(phase_work(job), phase_work(sample.size))
+    for phase in ratios:
+        if phase.startswith("Training"):
+            ratios[phase] *= slowdown(ratios[phase])
+    ratios["Matching"] *= slowdown(model_growth)
+    return {phase: taken * ratios[phase] for phase, taken in sample.seconds.items()}
+
+
+def _phase_peaks(
+    sample: Sample, job: JobSize, n_ranker_weights: float, n_features: int, n_threads: int
+) -> dict[str, float]:
+    """Scale the measured peaks, but for what depends on features and threads alone."""
+    fixed = BYTES_PER_FEATURE_AND_THREAD * n_features * n_threads
+    ratios = _ratios(
+        phase_memory(job, n_ranker_weights),
+        phase_memory(sample.size, sample.n_weights[-1]),
+    )
+    return {
+        phase: peak + max(0.0, ratios[phase] - 1) * max(peak - fixed, 0.2 * peak)
+        for phase, peak in sample.peaks.items()
+    }
