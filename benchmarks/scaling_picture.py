@@ -61,9 +61,10 @@ def draw_line(axis: Any, points: dict[int, dict[str, Any]], measure: str, colour
 
 
 def spread_ticks(axis: Any, values: Any) -> None:
-    """Mark three values between the least and the most: powers of ten may have none in between."""
+    """Mark up to three values from the least to the most: there may be no power of ten."""
     least, most = values.min() / 1.3, values.max() * 1.3
-    marks = np.exp(np.linspace(np.log(values.min()), np.log(values.max()), 3))
+    n_marks = 1 + (values.max() > 1.15 * values.min()) + (values.max() > 1.5 * values.min())
+    marks = np.exp(np.linspace(np.log(values.min()), np.log(values.max()), n_marks))
     axis.set_ylim(least, most)
     axis.yaxis.set_minor_locator(NullLocator())
     axis.set_yticks(marks, [f"{mark:.3g}" if mark < 1000 else f"{mark:,.0f}" for mark in marks])
