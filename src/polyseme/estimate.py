@@ -1,8 +1,8 @@
 """What training would take, from training on a few samples of the documents.
 
-A job's size decides how much *work* each phase has; formulas for that are in `phase_work`,
-`phase_memory` and `count_weights`, and explained in docs/performance.md. How long a unit of work
-takes, and how much memory, is measured on this machine with samples of this data.
+A job's size decides how much work each phase has; the formulas are in `polyseme.job_cost`. How
+long a unit of work takes, and how much memory, is measured on this machine with samples of the
+data.
 """
 
 from __future__ import annotations
@@ -17,6 +17,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from polyseme.job_cost import (
+    JobSize,
+    WeightLaw,
+    count_weights,
+    phase_memory,
+    phase_work,
+    positives_of_node,
+    positives_of_slot,
+    prediction_work,
+    slowdown,
+    uncertainty,
+)
 from polyseme.label_tree import LabelTree
 from polyseme.linear_model_files import contents_of
 from polyseme.machine_memory import available_memory, forget_peak, peak_memory, resident_memory
@@ -30,76 +42,16 @@ from polyseme.validation import check_features, check_labels
 if TYPE_CHECKING:
     from polyseme.presets import XRLinear
 
-__all__ = ["JobSize", "Range", "TrainingEstimate", "estimate_training"]
+__all__ = ["Range", "TrainingEstimate", "estimate_training"]
 
 FIRST_SAMPLE_ENTRIES = 150_000
 SAMPLE_SECONDS = 0.8  # samples grow until one takes as long
 MAX_SAMPLES = 4
 N_QUERIES = 1000
+N_PREDICTION_PASSES = 7  # the median counts: one pass is short and easily disturbed
 N_PROBED_LABELS = 100
-LANES = 16  # slots of a cluster that are solved side by side
 # Dense arrays that each thread keeps, some numbers a feature; they do not grow with documents.
 BYTES_PER_FEATURE_AND_THREAD = 16
-
-
-@dataclass(frozen=True)
-class JobSize:
-    """What the cost of a job depends on.
-
-    Attributes
-    ----------
-    n_documents, n_entries : int
-        Rows of X, and its stored entries.
-    n_pairs, n_pair_entries : int
-        Stored entries of Y, and the entries of X in the rows of all these pairs.
-    n_label_entries : float
-        Stored entries of the label features.
-    n_used_labels : int
-        Labels that have documents.
-    slots_per_label : float
-    fan_outs : tuple of int
-        The shape of the tree.
-    nodes_per_document : tuple of float
-        For each level of the tree, root and leaves included, the nodes above a document's labels.
-    beam_size : int
-    training_rows : str
-    """
-
-    n_documents: int
-    n_entries: int
-    n_pairs: int
-    n_pair_entries: int
-    n_label_entries: float
-    n_used_labels: int
-    slots_per_label: float
-    fan_outs: tuple[int, ...]
-    nodes_per_document: tuple[float, ...]
-    beam_size: int
-    training_rows: str = "teacher-forcing"
-
-    def __post_init__(self) -> None:
-        numbers = [value for value in vars(self).values() if isinstance(value, int | float)]
-        numbers += [*self.fan_outs, *self.nodes_per_document]
-        if not all(math.isfinite(number) and number >= 0 for number in numbers):
-            raise ValueError("the sizes of a job are finite numbers of at least 0.")
-        if len(self.nodes_per_document) != len(self.fan_outs) + 1:
-            raise ValueError("nodes_per_document has one number for each level of the tree.")
-
-    def n_nodes(self, level: int) -> int:
-        """Return the number of nodes of a level of the tree."""
-        return math.prod(self.fan_outs[:level])
-
-    def rows_per_document(self, level: int) -> float:
-        """Return how many nodes of a level learn from a document."""
-        reached = min(self.beam_size, self.n_nodes(level))
-        if self.training_rows == "teacher-forcing":
-            return self.nodes_per_document[level]
-        return max(reached, self.nodes_per_document[level] * (self.training_rows == "both"))
-
-    @property
-    def slots_per_cluster(self) -> float:
-        """Mean number of slots of a cluster."""
-        return self.n_used_labels * self.slots_per_label / self.n_nodes(len(self.fan_outs))
 
 
 @dataclass(frozen=True)
@@ -154,115 +106,6 @@ class TrainingEstimate:
         if self.peak_bytes is None or self.available_bytes is None:
             return None
         return self.peak_bytes.about <= self.available_bytes
-
-
-# The formulas
-
-
-def phase_work(size: JobSize) -> dict[str, float]:
-    """Return the units of work of each phase of `fit`; a unit is about one entry visited once."""
-    n_levels = len(size.fan_outs)
-    n_cuts = math.log2(max(2, size.n_nodes(n_levels)))
-    matcher = sum(
-        _solving(size.n_entries * size.rows_per_document(level), size.fan_outs[level])
-        for level in range(n_levels)
-    )
-    return {
-        "Label features": size.n_pair_entries,
-        "Label tree": size.n_label_entries * n_cuts,
-        "Training the matcher": matcher,
-        "Matching": size.n_entries * visits(size, to_level=n_levels),
-        "Assigning labels": size.n_pairs * min(size.beam_size, size.n_nodes(n_levels)),
-        "Training the matcher again": matcher,
-        "Training the ranker": _solving(
-            size.n_entries * size.rows_per_document(n_levels), size.slots_per_cluster
-        ),
-    }
-
-
-def _solving(n_row_entries: float, n_slots: float) -> float:
-    """Rows are walked once for every group of slots that are solved side by side."""
-    return n_row_entries * (n_slots / LANES + 0.5)
-
-
-def visits(size: JobSize, to_level: int) -> int:
-    """Return the nodes whose classifiers a document meets on its way down to a level."""
-    return sum(min(size.beam_size, size.n_nodes(level)) for level in range(to_level))
-
-
-def prediction_work(size: JobSize) -> float:
-    """Return the units of work to tag one document: matching, then the beam's clusters."""
-    entries = size.n_entries / max(1, size.n_documents)
-    return entries * visits(size, to_level=len(size.fan_outs) + 1)
-
-
-def phase_memory(size: JobSize, n_ranker_weights: float) -> dict[str, float]:
-    """Return what the memory of each phase grows with."""
-    n_matched = size.n_documents * min(size.beam_size, size.n_nodes(len(size.fan_outs)))
-    return {
-        "Label features": size.n_label_entries,
-        "Label tree": size.n_label_entries,
-        "Training the matcher": size.n_entries,
-        "Matching": size.n_entries + n_matched,
-        "Assigning labels": size.n_pairs + n_matched,
-        "Training the matcher again": size.n_entries,
-        "Training the ranker": n_ranker_weights,
-    }
-
-
-@dataclass(frozen=True)
-class WeightLaw:
-    """Kept weights of a classifier: `factor * n_positives ** exponent`."""
-
-    factor: float
-    exponent: float
-
-    @classmethod
-    def fit(cls, n_positives: list[float], n_weights: list[float]) -> WeightLaw:
-        """Fit a line through the logarithms; it keeps through the last point if that is all."""
-        x = np.log(np.maximum(n_positives, 1e-3))
-        y = np.log(np.maximum(n_weights, 1e-3))
-        spread = float(((x - x.mean()) ** 2).sum())
-        slope = float(((x - x.mean()) * (y - y.mean())).sum() / spread) if spread > 0.01 else 0.7
-        # More documents bring more words, but never more than in proportion.
-        slope = min(1.0, max(0.0, slope))
-        return cls(math.exp(float(y[-1]) - slope * float(x[-1])), slope)
-
-    def __call__(self, n_positives: float) -> float:
-        return self.factor * float(max(n_positives, 1e-3) ** self.exponent)
-
-
-def count_weights(size: JobSize, of_node: WeightLaw, of_slot: WeightLaw) -> tuple[float, float]:
-    """Return the kept weights of the matcher and of the ranker."""
-    levels = range(1, len(size.fan_outs) + 1)
-    matcher = sum(
-        size.n_nodes(level) * of_node(positives_of_node(size, level)) for level in levels
-    )
-    n_slots = size.n_used_labels * size.slots_per_label
-    return matcher, n_slots * of_slot(positives_of_slot(size))
-
-
-def positives_of_node(size: JobSize, level: int) -> float:
-    """Return the mean number of documents with a label below a node."""
-    return size.n_documents * size.nodes_per_document[level] / size.n_nodes(level)
-
-
-def positives_of_slot(size: JobSize) -> float:
-    """Return the mean number of documents of a label."""
-    return size.n_pairs / max(1, size.n_used_labels)
-
-
-def slowdown(growth: float) -> float:
-    """Return by what an entry costs more once rows and weights have grown out of the caches.
-
-    Measured on data of several sizes: about a tenth for every doubling.
-    """
-    return float(max(1.0, growth) ** 0.15)
-
-
-def uncertainty(n_documents: int, n_sampled: int) -> float:
-    """Return the factor by which a figure may be off: more, the further it is extrapolated."""
-    return 1.25 * float(max(1.0, n_documents / max(1, n_sampled)) ** 0.1)
 
 
 # Samples
@@ -385,15 +228,24 @@ def _train_on(model: XRLinear, X: SparseRows, Y: SparsePattern) -> Sample:
     trained.fit(*matrices)
 
     queries = X.rows(0, min(X.n_rows, N_QUERIES)).to_scipy()
-    trained.predict_top_k(queries, 10)
-    began = time.perf_counter()
-    trained.predict_top_k(queries, 10)
-    prediction_seconds = (time.perf_counter() - began) / queries.shape[0]
+    passes = []
+    for _ in range(N_PREDICTION_PASSES):
+        began = time.perf_counter()
+        trained.predict_top_k(queries, 10)
+        passes.append(time.perf_counter() - began)
+    prediction_seconds = float(np.median(passes)) / queries.shape[0]
 
     targets = cluster_targets(Y, trained.clusters_)
     tree = trained.tree_
     nodes = [tree.ancestors(targets, level).n_stored for level in range(tree.n_levels + 1)]
-    size = _size_of(trained, X, Y, tree, tuple(count / X.n_rows for count in nodes))
+    size = JobSize(
+        **_counts(X, Y),
+        slots_per_label=trained.clusters_.n_slots / trained.clusters_.n_labels,
+        fan_outs=tree.fan_outs,
+        nodes_per_document=tuple(count / X.n_rows for count in nodes),
+        beam_size=model.beam_size,
+        training_rows=model.training_rows,
+    )
     ranker = trained.ranker_.weights
     assert ranker is not None
     _, arrays, _ = contents_of(trained)
@@ -407,27 +259,16 @@ def _train_on(model: XRLinear, X: SparseRows, Y: SparsePattern) -> Sample:
     )
 
 
-def _size_of(
-    model: XRLinear,
-    X: SparseRows,
-    Y: SparsePattern,
-    tree: LabelTree,
-    nodes_per_document: tuple[float, ...],
-) -> JobSize:
-    row_sizes = np.diff(X.starts)
-    return JobSize(
-        n_documents=X.n_rows,
-        n_entries=X.n_stored,
-        n_pairs=Y.n_stored,
-        n_pair_entries=int(row_sizes @ np.diff(Y.starts)),
-        n_label_entries=_count_label_entries(X, Y),
-        n_used_labels=int(np.count_nonzero(np.bincount(Y.columns, minlength=1))),
-        slots_per_label=model.clusters_.n_slots / model.clusters_.n_labels,
-        fan_outs=tree.fan_outs,
-        nodes_per_document=nodes_per_document,
-        beam_size=model.beam_size,
-        training_rows=model.training_rows,
-    )
+def _counts(X: SparseRows, Y: SparsePattern) -> dict[str, Any]:
+    """Return the sizes that the data alone decide."""
+    return {
+        "n_documents": X.n_rows,
+        "n_entries": X.n_stored,
+        "n_pairs": Y.n_stored,
+        "n_pair_entries": int(np.diff(X.starts) @ np.diff(Y.starts)),
+        "n_label_entries": _count_label_entries(X, Y),
+        "n_used_labels": int(np.count_nonzero(np.bincount(Y.columns, minlength=1))),
+    }
 
 
 def _count_label_entries(X: SparseRows, Y: SparsePattern) -> float:
@@ -463,18 +304,7 @@ def _whole_job(sample: Sample, X: SparseRows, Y: SparsePattern, tree: LabelTree)
         min(most, _nodes_per_document(sample.size, tree.n_nodes(level)), tree.n_nodes(level))
         for level in range(tree.n_levels + 1)
     )
-    row_sizes = np.diff(X.starts)
-    return replace(
-        sample.size,
-        n_documents=X.n_rows,
-        n_entries=X.n_stored,
-        n_pairs=Y.n_stored,
-        n_pair_entries=int(row_sizes @ np.diff(Y.starts)),
-        n_label_entries=_count_label_entries(X, Y),
-        n_used_labels=int(np.count_nonzero(np.bincount(Y.columns, minlength=1))),
-        fan_outs=tree.fan_outs,
-        nodes_per_document=nodes,
-    )
+    return replace(sample.size, **_counts(X, Y), fan_outs=tree.fan_outs, nodes_per_document=nodes)
 
 
 def _nodes_per_document(sample: JobSize, n_nodes: int) -> float:
@@ -497,26 +327,30 @@ def _weight_laws(samples: list[Sample]) -> tuple[WeightLaw, WeightLaw]:
             node_points.append((positives_of_node(size, level), n_weights / size.n_nodes(level)))
         n_slots = max(1.0, size.n_used_labels * size.slots_per_label)
         slot_points.append((positives_of_slot(size), sample.n_weights[-1] / n_slots))
-    return tuple(  # type: ignore[return-value]
-        WeightLaw.fit([x for x, _ in points], [y for _, y in points])
-        if points
-        else WeightLaw(0.0, 0.0)
-        for points in (node_points, slot_points)
-    )
-
-
-def _ratios(whole: Mapping[str, float], part: Mapping[str, float]) -> dict[str, float]:
-    return {phase: work / part[phase] if part[phase] else 1.0 for phase, work in whole.items()}
+    of_slot = WeightLaw.fit(*zip(*slot_points, strict=True))
+    # A sample may have too few labels for a tree; then nodes are taken for slots.
+    return WeightLaw.fit(*zip(*node_points, strict=True)) if node_points else of_slot, of_slot
 
 
 def _phase_seconds(sample: Sample, job: JobSize, model_growth: float) -> dict[str, float]:
     """Scale the measured seconds; solvers and matching slow down as their data grow."""
-    ratios = _ratios(phase_work(job), phase_work(sample.size))
-    for phase in ratios:
+    whole, part = phase_work(job), phase_work(sample.size)
+    solving = sample.seconds["Training the ranker"] / max(1.0, part["Training the ranker"])
+    seconds = {}
+    for phase, taken in sample.seconds.items():
+        ratio = _ratio(whole[phase], part[phase])
+        seconds[phase] = taken * ratio
         if phase.startswith("Training"):
-            ratios[phase] *= slowdown(ratios[phase])
-    ratios["Matching"] *= slowdown(model_growth)
-    return {phase: taken * ratios[phase] for phase, taken in sample.seconds.items()}
+            if part[phase] == 0:  # too few labels in the sample for a tree
+                seconds[phase] = solving * whole[phase]
+            seconds[phase] *= slowdown(ratio)
+        elif phase == "Matching":
+            seconds[phase] *= slowdown(model_growth)
+    return seconds
+
+
+def _ratio(whole: float, part: float) -> float:
+    return whole / part if part else 1.0
 
 
 def _phase_peaks(
@@ -524,11 +358,10 @@ def _phase_peaks(
 ) -> dict[str, float]:
     """Scale the measured peaks, but for what depends on features and threads alone."""
     fixed = BYTES_PER_FEATURE_AND_THREAD * n_features * n_threads
-    ratios = _ratios(
-        phase_memory(job, n_ranker_weights),
-        phase_memory(sample.size, sample.n_weights[-1]),
-    )
+    whole = phase_memory(job, n_ranker_weights)
+    part = phase_memory(sample.size, sample.n_weights[-1])
     return {
-        phase: peak + max(0.0, ratios[phase] - 1) * max(peak - fixed, 0.2 * peak)
+        phase: peak
+        + max(0.0, _ratio(whole[phase], part[phase]) - 1) * max(peak - fixed, 0.2 * peak)
         for phase, peak in sample.peaks.items()
     }

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from polyseme import XRLinear, estimate_training
-from polyseme.estimate import (
+from polyseme.estimate import Range
+from polyseme.job_cost import (
     JobSize,
-    Range,
     WeightLaw,
     count_weights,
     phase_memory,
@@ -139,6 +139,13 @@ def test_documents_without_labels_or_features_are_no_trouble():
     X, Y = np.zeros((5, 3), np.float32), np.zeros((5, 4), np.int8)
     found = estimate_training(XRLinear(n_threads=1, verbose=False), X, Y)
     assert found.total_seconds.about >= 0
+
+
+def test_every_phase_of_training_has_its_formulas():
+    data = two_senses(n_documents=200)
+    model = XRLinear(n_threads=1, verbose=False, training_rows="both").fit(data.X, data.Y)
+    assert set(model.phase_seconds_) <= set(phase_work(SIZE))
+    assert set(phase_work(SIZE)) == set(phase_memory(SIZE, 1.0))
 
 
 def test_bad_input_is_refused_as_fit_refuses_it():
