@@ -30,7 +30,9 @@ def main() -> None:
     except FileNotFoundError as problem:
         sys.exit(f"benchmarks: {problem}")
     print(report(results))
-    path = options.output / "results.json"
+    folder = options.results or options.output
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{results['data']['name']}.json"
     path.write_text(json.dumps(results, indent=1) + "\n")
     picture = draw(options.peers, "benchmarks.picture", path) if results["medians"] else ""
     print(f"\nwritten: {path}{picture}")
@@ -136,7 +138,7 @@ def describe_machine(options: argparse.Namespace) -> dict[str, Any]:
 
 def draw(environment: Path, module: str, results: Path) -> str:
     """Draw in the peers' environment, which has matplotlib; say what was written."""
-    picture = results.with_suffix(".png")
+    picture = results.with_suffix(".svg")
     command = [str(peers.interpreter(environment)), "-m", module]
     command += [str(results.resolve()), str(picture.resolve())]
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
@@ -178,6 +180,7 @@ def parse_options() -> argparse.Namespace:
     )
     parser.add_argument("--peers", type=Path, default=peers.DEFAULT_FOLDER)
     parser.add_argument("--output", type=Path, default=Path("build/benchmark"))
+    parser.add_argument("--results", type=Path, help="where JSON and picture go, if not --output")
     parser.add_argument("--max-gib", type=float, default=16.0, help="stop a process before this")
     return parser.parse_args()
 

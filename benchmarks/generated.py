@@ -21,6 +21,8 @@ LABELS_PER_TOPIC = 64
 WORDS_PER_LABEL = 24
 WORDS_PER_TOPIC = 120
 CHUNK = 20_000
+# Every label shall occur, but where labels outnumber documents most places stay with Zipf.
+MAX_FORCED_SHARE = 0.4
 
 
 @dataclass(frozen=True)
@@ -65,7 +67,7 @@ class Language:
         return self.place[labels] // LABELS_PER_TOPIC
 
     def draw_labels(self, n: int, rng: np.random.Generator, once: Array) -> Array:
-        """Labels of n documents, shape (n, labels_per_document); `once` must occur."""
+        """Labels of n documents, shape (n, labels_per_document); `once` occur as room allows."""
         shape = self.shape
         size = (n, shape.labels_per_document)
         labels = draw_ids(rng, shape.n_labels, size, 0.9)
@@ -75,7 +77,8 @@ class Language:
         related = rng.random(size) < 0.6
         related[:, 0] = False
         labels = np.where(related, neighbour, labels)
-        places = rng.choice(labels.size, size=min(len(once), labels.size), replace=False)
+        n_forced = min(len(once), int(MAX_FORCED_SHARE * labels.size))
+        places = rng.choice(labels.size, size=n_forced, replace=False)
         labels.flat[places] = once[: len(places)]
         return labels
 

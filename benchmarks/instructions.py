@@ -1,7 +1,8 @@
 """Instructions of the hot kernels on a fixed small job: `python -m benchmarks.instructions`.
 
 Counted by `valgrind --tool=callgrind`, they hardly change from run to run, so a regression shows
-on a busy machine too. `--against OLD.json` compares with an earlier count.
+on a busy machine too. They are compared with those in `results/`, or with `--against OLD.json`;
+`--output benchmarks/results/instructions.json` records them anew.
 """
 
 from __future__ import annotations
@@ -23,7 +24,6 @@ from benchmarks.report import table
 
 # kernel -> the functions of native/ that are its entries, by any part of their demangled name
 KERNELS = {
-    "label features": ["aggregate_label_features"],
     "tree": ["partition_labels", "Bisector"],
     "training": ["train_clusters"],
     "training: solver alone": ["solve_lanes"],
@@ -32,6 +32,8 @@ KERNELS = {
     "prediction: looking up features": ["LinearLevel::find"],
     "prediction: adding weights": ["LinearLevel::score"],
 }
+RECORDED = ROOT / "benchmarks" / "results" / "instructions.json"
+WORK = Path("build/benchmark/callgrind")
 JOB = Shape(
     n_labels=2_000,
     n_documents=3_000,
@@ -99,7 +101,7 @@ def as_text(counts: dict[str, int], before: dict[str, int]) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.instructions", description=__doc__)
     parser.add_argument("--output", type=Path, default=Path("build/benchmark/instructions.json"))
-    parser.add_argument("--against", type=Path, help="an earlier result to compare with")
+    parser.add_argument("--against", type=Path, default=RECORDED, help="counts to compare with")
     parser.add_argument("--job", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.job:
@@ -107,11 +109,18 @@ def main() -> None:
         return
     if not shutil.which("valgrind"):
         sys.exit("benchmarks.instructions: valgrind is not installed")
-    work = options.output.parent / "callgrind"
-    work.mkdir(parents=True, exist_ok=True)
-    before: dict[str, Any] = json.loads(options.against.read_text()) if options.against else {}
-    counts = count(work)
-    options.output.write_text(json.dumps({"job": vars(JOB), "instructions": counts}, indent=1))
+    if not options.against.exists() and options.against != RECORDED:
+        sys.exit(f"benchmarks.instructions: {options.against} does not exist")
+    before: dict[str, Any] = {}
+    if options.against.exists():
+        before = json.loads(options.against.read_text())
+        if before["job"] != vars(JOB):
+            sys.exit(f"benchmarks.instructions: {options.against} counted another job")
+    for folder in (WORK, options.output.parent):
+        folder.mkdir(parents=True, exist_ok=True)
+    counts = count(WORK)
+    result = {"job": vars(JOB), "instructions": counts}
+    options.output.write_text(json.dumps(result, indent=1) + "\n")
     print(as_text(counts, before.get("instructions", {})))
     print(f"\nwritten: {options.output}")
 

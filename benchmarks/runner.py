@@ -44,6 +44,7 @@ def measure_training(system: System, data: Path, model: Path) -> dict[str, Any]:
         "train_s": seconds,
         "phase_s": system.phase_seconds,
         "train_peak_mib": peak / MIB,
+        "train_total_mib": (memory.start + peak) / MIB,
         "peak_was_reset": memory.was_reset,
         "save_s": save_seconds,
         "disk_mb": sum(file.stat().st_size for file in files) / 1e6,

@@ -1,7 +1,8 @@
 """How time and memory grow, on generated data: `python -m benchmarks.scaling`.
 
 Along each axis one thing changes and the rest stays at its default. Each point runs in processes
-of its own and is ended before it takes more memory than allowed.
+of its own and is ended before it takes more memory than allowed. The file is written after each
+point; `--resume` takes up an earlier file and measures only what is missing in it.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import dataclasses
 import json
 import shutil
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -25,6 +27,14 @@ from benchmarks.report import table
 from benchmarks.systems import SYSTEMS
 
 SIZES = [10_000, 30_000, 100_000, 300_000, 1_000_000]
+# measure -> heading; memory is what training adds to the loaded data, and all of it together
+MEASURES = {
+    "train_s": "train s",
+    "train_peak_mib": "mem MiB",
+    "train_total_mib": "with data",
+    "disk_mb": "disk MB",
+    "batch_us": "batch us",
+}
 
 
 @dataclass(frozen=True)
@@ -58,44 +68,73 @@ def axes() -> dict[str, dict[int, Point]]:
 
 def main() -> None:
     options = parse_options()
-    chosen = {name: axes()[name] for name in options.axes}
-    measured = measure_all(chosen, options)
+    path = options.results / "scaling.json"
+    earlier = json.loads(path.read_text()) if options.resume and path.exists() else {}
+    if earlier and earlier["system"] != options.system:
+        sys.exit(f"benchmarks.scaling: {path} is about {earlier['system']}, not {options.system}")
     results = {
         "system": options.system,
         "machine": describe_machine(options),
         "default": dataclasses.asdict(Shape()),
-        "axes": measured,
-        "slopes": {name: slopes(points) for name, points in measured.items()},
+        "axes": earlier.get("axes", {}),
+        "slopes": {},
     }
+    path.write_text(as_json(results))
+    for named in measure_all(chosen_points(options, results["axes"]), options):
+        for axis, value, point in named:
+            results["axes"].setdefault(axis, {})[str(value)] = point
+        path.write_text(as_json(results))
     print(as_text(results))
-    path = options.output / "scaling.json"
-    path.write_text(json.dumps(results, indent=1) + "\n")
     print(f"\nwritten: {path}{draw(options.peers, 'benchmarks.scaling_picture', path)}")
 
 
-def measure_all(
-    chosen: dict[str, dict[int, Point]], options: argparse.Namespace
-) -> dict[str, dict[int, dict[str, Any]]]:
-    """Measure each different point once; points of one data set follow each other."""
-    wanted = {
-        point: None
-        for points in chosen.values()
-        for value, point in points.items()
-        if options.largest is None or value <= options.largest
+def as_json(results: dict[str, Any]) -> str:
+    """Put axes and points in their order, and the slopes beside them."""
+    measured = results["axes"]
+    results["axes"] = {
+        axis: {
+            str(value): measured[axis][str(value)]
+            for value in points
+            if str(value) in measured[axis]
+        }
+        for axis, points in axes().items()
+        if axis in measured
     }
-    found: dict[Point, dict[str, Any]] = {}
+    results["slopes"] = {axis: slopes(points) for axis, points in results["axes"].items()}
+    return json.dumps(results, indent=1) + "\n"
+
+
+Named = list[tuple[str, int]]  # the axes and values that one point stands for
+
+
+def chosen_points(
+    options: argparse.Namespace, known: dict[str, dict[str, Any]]
+) -> dict[Point, Named]:
+    """Collect each different point once, with its places on the axes; no known ones."""
+    wanted: dict[Point, Named] = {}
+    for axis in options.axes:
+        for value, point in axes()[axis].items():
+            if options.smallest <= value <= options.largest and str(value) not in known.get(
+                axis, {}
+            ):
+                wanted.setdefault(point, []).append((axis, value))
+    return wanted
+
+
+def measure_all(
+    wanted: dict[Point, Named], options: argparse.Namespace
+) -> Iterator[list[tuple[str, int, dict[str, Any]]]]:
+    """Yield what was measured, a point at a time; those of one data set follow each other."""
     for shape in dict.fromkeys(point.shape for point in wanted):
         folder = options.output / "generated"
         say(f"making {shape.n_documents:,} documents, {shape.n_labels:,} labels")
         write_data(shape, folder)
         for point in (p for p in wanted if p.shape == shape):
-            found[point] = measure_point(point, folder, options)
-            say(f"  {dict(point.settings)} {point.n_threads} threads: {found[point]}")
+            found = measure_point(point, folder, options)
+            short = {key: round(found[key], 1) for key in MEASURES if key in found} or found
+            say(f"  {dict(point.settings)} {point.n_threads} threads: {short}")
+            yield [(axis, value, found) for axis, value in wanted[point]]
         shutil.rmtree(folder)
-    return {
-        name: {value: found[point] for value, point in points.items() if point in found}
-        for name, points in chosen.items()
-    }
 
 
 def measure_point(point: Point, data: Path, options: argparse.Namespace) -> dict[str, Any]:
@@ -119,15 +158,15 @@ def measure_point(point: Point, data: Path, options: argparse.Namespace) -> dict
     return {key: value for key, value in result.items() if key != "peak_was_reset"}
 
 
-def slopes(points: dict[int, dict[str, Any]]) -> dict[str, float]:
+def slopes(points: dict[str, dict[str, Any]]) -> dict[str, float]:
     """Fit the exponent of each measure: the slope of a straight line through the logarithms."""
-    good = {value: point for value, point in points.items() if "failed" not in point}
+    good = {int(value): point for value, point in points.items() if "failed" not in point}
     if len(good) < 2:
         return {}
     at = np.log(list(good))
     return {
         measure: float(np.polyfit(at, np.log([point[measure] for point in good.values()]), 1)[0])
-        for measure in ("train_s", "train_peak_mib", "disk_mb", "batch_us")
+        for measure in MEASURES
     }
 
 
@@ -135,16 +174,15 @@ def as_text(results: dict[str, Any]) -> str:
     """Make a table an axis, with the exponents below."""
     lines = []
     for name, points in results["axes"].items():
-        rows = [[name, "train s", "mem MiB", "disk MB", "batch us"]]
+        rows = [[name, *MEASURES.values()]]
         for value, point in points.items():
             if "failed" in point:
-                lines.append(f"{name} {value:,}: {point['failed']}")
+                lines.append(f"{name} {int(value):,}: {point['failed']}")
                 continue
-            keys = ("train_s", "train_peak_mib", "disk_mb", "batch_us")
-            rows.append([f"{value:,}", *(f"{point[key]:,.1f}" for key in keys)])
+            rows.append([f"{int(value):,}", *(f"{point[key]:,.1f}" for key in MEASURES)])
         exponents = results["slopes"][name].values()
         rows.append(["grows with power", *(f"{exponent:.2f}" for exponent in exponents)])
-        lines += ["", *table([row + [""] * (5 - len(row)) for row in rows])]
+        lines += ["", *table([row + [""] * (1 + len(MEASURES) - len(row)) for row in rows])]
     return "\n".join(lines)
 
 
@@ -162,12 +200,17 @@ def parse_options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.scaling", description=__doc__)
     parser.add_argument("--axes", type=axis_names, default=list(axes()), help="comma-separated")
     parser.add_argument("--system", choices=list(SYSTEMS), default="polyseme-copies2")
-    parser.add_argument("--largest", type=int, help="leave out points beyond this value")
+    parser.add_argument("--smallest", type=int, default=0, help="leave out points below")
+    parser.add_argument("--largest", type=int, default=10**9, help="leave out points beyond")
+    parser.add_argument("--resume", action="store_true", help="keep what scaling.json has")
     parser.add_argument("--peers", type=Path, default=peers.DEFAULT_FOLDER)
     parser.add_argument("--output", type=Path, default=Path("build/benchmark"))
+    parser.add_argument("--results", type=Path, help="where JSON and picture go, if not --output")
     parser.add_argument("--max-gib", type=float, default=16.0)
     options = parser.parse_args()
-    options.output.mkdir(parents=True, exist_ok=True)
+    options.results = options.results or options.output
+    for folder in (options.output, options.results):
+        folder.mkdir(parents=True, exist_ok=True)
     peers.ensure(options.peers)
     return options
 

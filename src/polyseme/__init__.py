@@ -1,8 +1,13 @@
 """Extreme multi-label classification in which a label may have several senses."""
 
-from polyseme import assignment, datasets, metrics, senses
-from polyseme.label_clusters import LabelClusters
-from polyseme.presets import XRLinear, load
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from polyseme import assignment, datasets, metrics, senses
+    from polyseme.estimate import estimate_training
+    from polyseme.label_clusters import LabelClusters
+    from polyseme.presets import XRLinear, load
 
 __version__ = "0.1.0"
 
@@ -11,7 +16,30 @@ __all__ = [
     "XRLinear",
     "assignment",
     "datasets",
+    "estimate_training",
     "load",
     "metrics",
     "senses",
 ]
+
+# Where the names live that are not modules. All are imported when first used: scikit-learn and
+# SciPy take most of a second.
+_HOMES = {
+    "LabelClusters": "label_clusters",
+    "XRLinear": "presets",
+    "estimate_training": "estimate",
+    "load": "presets",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module 'polyseme' has no attribute {name!r}")
+    module = import_module(f"polyseme.{_HOMES.get(name, name)}")
+    found = getattr(module, name) if name in _HOMES else module
+    globals()[name] = found  # the next look finds it at once
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

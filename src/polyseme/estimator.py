@@ -122,7 +122,7 @@ class PartitionedClassifier(BaseEstimator):  # type: ignore[misc]
         names_of_features = _feature_names(feature_names, features.n_columns)
         n_threads = count_threads(self.n_threads)
 
-        with Progress(enabled=self.verbose) as progress:
+        with self._progress() as progress:
             with progress.phase("Label tree") as step:
                 tree, clusters = LabelTree.build(
                     features,
@@ -177,6 +177,9 @@ class PartitionedClassifier(BaseEstimator):  # type: ignore[misc]
         self.phase_seconds_ = dict(progress.seconds)
         self._after_fit()
         return self
+
+    def _progress(self) -> Progress:
+        return Progress(enabled=self.verbose)
 
     def _check_trained(self, matcher: Any, ranker: Any) -> None:
         """Refuse parts that cannot be used, before they replace earlier ones."""

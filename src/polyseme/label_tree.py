@@ -13,7 +13,11 @@ from polyseme import _native
 from polyseme.label_clusters import LabelClusters
 from polyseme.sparse_rows import SparsePattern, SparseRows
 
-__all__ = ["LabelTree"]
+__all__ = ["MAX_DOCUMENTS", "MAX_FEATURES", "LabelTree"]
+
+# What counts of a label when it is compared with others.
+MAX_FEATURES = 256
+MAX_DOCUMENTS = 64
 
 
 @dataclass(frozen=True)
@@ -54,8 +58,8 @@ class LabelTree:
         *,
         branching: int = 32,
         max_leaf_size: int = 100,
-        max_features: int = 256,
-        max_documents: int = 64,
+        max_features: int = MAX_FEATURES,
+        max_documents: int = MAX_DOCUMENTS,
         sample_size: int = 1024,
         max_iter: int = 10,
         seed: int = 0,

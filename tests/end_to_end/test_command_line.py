@@ -215,3 +215,46 @@ def test_info_describes_the_model(model):
     assert sum(about["labels_by_copies"].values()) == N_LABELS
     assert about["parameters"]["branching"] == 3
     assert "with names" in succeed("info", model)
+
+
+# Estimate
+
+
+def test_an_estimate_needs_no_output_and_trains_nothing(data, tmp_path):
+    text = succeed("train", data, "--estimate", *SMALL)
+    for row in ("Reading the data", "Training the ranker", "Total", "Model on disk"):
+        assert row in text
+    assert "its" in text.splitlines()[-1]  # "Fits", or "Does NOT fit"
+    succeed("train", data, "--estimate", "-o", tmp_path / "model", *SMALL)
+    assert not (tmp_path / "model").exists()
+
+
+def test_an_estimate_as_json_has_ranges_for_everything(data):
+    report = json.loads(succeed("train", data, "--estimate", "--json", *SMALL))
+    assert report["n_documents"] == 120
+    assert report["n_labels"] == N_LABELS
+    figures = [report["total_seconds"], report["model_bytes"], *report["seconds"].values()]
+    figures += [report["microseconds_per_document"]]
+    assert all(0 <= figure["low"] <= figure["about"] <= figure["high"] for figure in figures)
+    assert report["fits"] in (True, None)
+
+
+def test_a_job_that_does_not_fit_is_an_answer_with_advice(data, monkeypatch):
+    monkeypatch.setattr("polyseme.estimate.available_memory", lambda: 1_000_000)
+    text = succeed("train", data, "--estimate", *SMALL)
+    assert "Does NOT fit" in text
+    assert "try " in text
+
+
+def test_data_that_do_not_fit_are_not_even_read(data, monkeypatch):
+    monkeypatch.setattr("polyseme.cli.estimate.available_memory", lambda: 1000)
+    monkeypatch.setattr("polyseme.datasets.load", pytest.fail)
+    assert "the data alone need" in succeed("train", data, "--estimate")
+    report = json.loads(succeed("train", data, "--estimate", "--json"))
+    assert report["fits"] is False
+
+
+def test_an_estimate_refuses_what_training_refuses(data, tmp_path):
+    assert "does not exist" in refuse("train", tmp_path / "nothing", "--estimate")
+    assert "copies" in refuse("train", data, "--estimate", "--copies=0")
+    assert "Missing option '-o'" in refuse("train", data)

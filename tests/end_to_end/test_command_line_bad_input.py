@@ -25,7 +25,7 @@ from tests.end_to_end.command_line import (
     write_data,
 )
 
-PROGRAM = (sys.executable, "-c", "from polyseme.cli import main; main()")
+PROGRAM = (sys.executable, "-m", "polyseme")
 
 
 def broken(case: str) -> tuple[sp.csr_array, sp.csr_array]:

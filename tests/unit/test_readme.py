@@ -8,10 +8,11 @@ import shlex
 from fnmatch import fnmatch
 from pathlib import Path
 
+import click
 import pytest
 
 from polyseme import XRLinear
-from polyseme.cli import main
+from polyseme.cli import VERBS, main
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = [
@@ -19,6 +20,7 @@ DOCUMENTS = [
     "ARCHITECTURE.md",
     "CONTRIBUTING.md",
     "CHANGELOG.md",
+    "docs/performance.md",
     "docs/settings.md",
 ]
 OURS = ("src/polyseme", "native", "tests", "benchmarks")
@@ -61,11 +63,12 @@ def test_the_python_of_the_readme_runs(tmp_path, monkeypatch, capsys):
 @pytest.mark.parametrize("line", commands())
 def test_a_command_of_the_readme_parses(line):
     _, verb, *arguments = shlex.split(line, comments=True)
-    main.commands[verb].make_context(verb, arguments)
+    command = main.get_command(click.Context(main), verb)
+    command.make_context(verb, arguments)
 
 
 def test_every_verb_has_an_example_in_the_readme():
-    assert {line.split()[1] for line in commands()} == set(main.commands)
+    assert {line.split()[1] for line in commands()} == set(VERBS)
 
 
 @pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md"])

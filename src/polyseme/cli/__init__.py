@@ -2,21 +2,47 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 import click
 
-from polyseme.cli.demo import demo
 from polyseme.cli.errors import GroupWithPlainErrors
-from polyseme.cli.evaluate import evaluate
-from polyseme.cli.info import info
-from polyseme.cli.predict import predict
-from polyseme.cli.senses import senses
-from polyseme.cli.train import train
 
-__all__ = ["main"]
+__all__ = ["VERBS", "main"]
+
+# Verb -> the first sentence of its own help, so that the list of verbs needs no verb imported.
+VERBS = {
+    "demo": "Train on a small made-up corpus and show what senses are good for.",
+    "train": "Learn a model from a data set.",
+    "predict": "Find the best labels of each document.",
+    "evaluate": "Measure a model on the test part of a data set, in percent.",
+    "senses": "Show the senses of a label, by name or number.",
+    "info": "Show what is in a model: its sizes, slots and parameters.",
+}
+
+
+class VerbsOnDemand(GroupWithPlainErrors):
+    """Imports the file of a verb when it is asked for: most need NumPy, SciPy and more."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of all verbs, in the order in which a beginner meets them."""
+        return list(VERBS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import one verb."""
+        if cmd_name not in VERBS:
+            return None
+        command: click.Command = getattr(import_module(f"polyseme.cli.{cmd_name}"), cmd_name)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the list of verbs."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(VERBS.items()))
 
 
 @click.group(
-    cls=GroupWithPlainErrors,
+    cls=VerbsOnDemand,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80},
 )
 @click.version_option(package_name="polyseme")
@@ -25,7 +51,3 @@ def main() -> None:
 
     Results go to stdout, progress and notes to stderr. Start with "polyseme demo".
     """
-
-
-for verb in (demo, train, predict, evaluate, senses, info):
-    main.add_command(verb)

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from polyseme import XRLinear, datasets
+from polyseme.cli.estimate import print_estimate
 from polyseme.cli.estimator_options import parameter_options, read_config
 from polyseme.cli.shared import console, json_option, path_argument, plain_table, print_json
 from polyseme.cli.summary import summary_of
@@ -25,10 +26,14 @@ __all__ = ["train"]
 @click.option(
     "-o",
     "--output",
-    required=True,
     metavar="MODEL",
     type=click.Path(path_type=Path),
-    help="Folder to save the model in.",
+    help="Folder to save the model in; needed unless --estimate is given.",
+)
+@click.option(
+    "--estimate",
+    is_flag=True,
+    help="Train nothing; say what this command would take, and whether it fits in memory.",
 )
 @click.option(
     "--config",
@@ -38,17 +43,30 @@ __all__ = ["train"]
 )
 @json_option
 @parameter_options(XRLinear)
-def train(data: Path, output: Path, config: Path | None, as_json: bool, **options: Any) -> None:
+def train(
+    data: Path,
+    output: Path | None,
+    estimate: bool,
+    config: Path | None,
+    as_json: bool,
+    **options: Any,
+) -> None:
     """Learn a model from a data set.
 
     DATA is a folder with X.trn.npz and Y.trn.npz, or a text file of the Extreme
     Classification Repository, plain or gzipped.
     """
+    if output is None and not estimate:
+        raise click.UsageError("Missing option '-o' / '--output'.")
     parameters = read_config(config, XRLinear) if config is not None else {}
     parameters.update({name: value for name, value in options.items() if value is not None})
     model = XRLinear(**parameters)
     check_parameters(model)  # what is wrong from the start is refused before the work begins
-    check_target(output)
+    if output is not None:
+        check_target(output)
+    if estimate or output is None:
+        print_estimate(model, data, as_json)
+        return
 
     progress = Progress()
     with progress, progress.phase("Reading the data"):

@@ -1,0 +1,174 @@
+"""``polyseme train --estimate``: what training would take, before it begins."""
+
+from __future__ import annotations
+
+import dataclasses
+import zipfile
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+from polyseme import XRLinear, datasets
+from polyseme.cli.shared import console, plain_table, print_json
+from polyseme.estimate import Range, TrainingEstimate, estimate_training
+from polyseme.machine_memory import available_memory
+from polyseme.progress import Progress
+
+__all__ = ["print_estimate"]
+
+UNITS = ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
+
+
+def print_estimate(model: XRLinear, data: Path, as_json: bool) -> None:
+    """Read the data as `train` does, try samples of it, and print what the whole would take."""
+    smallest, available = _least_memory(data), available_memory()
+    if available is not None and smallest > available:
+        _refuse_data(data, smallest, available, as_json)
+        return
+    progress = Progress()
+    with progress:
+        with progress.phase("Reading the data"):
+            dataset = datasets.load(data, n_threads=model.n_threads)
+        with progress.phase("Training on samples"):
+            found = estimate_training(
+                model, dataset.X_train, dataset.Y_train, label_names=dataset.label_names
+            )
+    reading = progress.seconds["Reading the data"]
+    if as_json:
+        print_json(
+            {
+                "data": str(data),
+                "n_documents": dataset.X_train.shape[0],
+                "n_labels": dataset.Y_train.shape[1],
+                "reading_seconds": reading,
+                **dataclasses.asdict(found),
+                "fits": found.fits,
+                "advice": advice(model, found),
+            }
+        )
+        return
+    _print_tables(model, found, reading, dataset.X_train.shape[0])
+
+
+def _print_tables(
+    model: XRLinear, found: TrainingEstimate, reading: float, n_documents: int
+) -> None:
+    out = console()
+    known = Range(reading, reading, reading)
+    rows = [
+        (phase, *_cells(seconds, _seconds))
+        for phase, seconds in {"Reading the data": known, **found.seconds}.items()
+    ]
+    total = found.total_seconds
+    rows.append(
+        (
+            "Total",
+            *_cells(
+                Range(total.about + reading, total.low + reading, total.high + reading), _seconds
+            ),
+        )
+    )
+    out.print(plain_table(("Phase", "about", "from", "to"), rows, numbers=range(1, 4)))
+    out.print()
+    rows = [("Model on disk", *_cells(found.model_bytes, _bytes))]
+    if found.peak_bytes is not None:
+        rows.insert(0, ("Peak memory", *_cells(found.peak_bytes, _bytes)))
+    rows.append(("Prediction, a document", *_cells(found.microseconds_per_document, _micro)))
+    out.print(plain_table(("Size and speed", "about", "from", "to"), rows, numbers=range(1, 4)))
+    out.print()
+    sampled = f"From training on {found.n_sampled:,} of {n_documents:,} documents."
+    out.print(sampled, markup=False, soft_wrap=True)
+    out.print(verdict(model, found), markup=False, soft_wrap=True)
+
+
+def verdict(model: XRLinear, found: TrainingEstimate) -> str:
+    """Say whether the job fits, and if not, what to change."""
+    if found.peak_bytes is None or found.available_bytes is None:
+        return "This system does not tell how much memory is used; whether it fits is unknown."
+    have = _bytes(found.available_bytes)
+    if found.peak_bytes.high <= found.available_bytes:
+        return f"Fits: {have} of memory are available."
+    if found.fits:
+        return (
+            f"Probably fits, with little to spare: {have} of memory are available. If not: "
+            f"{advice(model, found)}"
+        )
+    return (
+        f"Does NOT fit: about {_bytes(found.peak_bytes.about)} are needed, and {have} of memory "
+        f"are available. {advice(model, found)}"
+    )
+
+
+def advice(model: XRLinear, found: TrainingEstimate) -> str:
+    """Say what makes the phase with the highest peak smaller; nothing if all fits easily."""
+    if (
+        found.peak_bytes is None
+        or found.available_bytes is None
+        or found.peak_bytes.high <= found.available_bytes
+    ):
+        return ""
+    ways = {
+        "Training the ranker": ["a higher --threshold", "--max-weights-per-label"],
+        "Training the matcher": ["fewer --threads"],
+        "Training the matcher again": ["fewer --threads"],
+        "Matching": ["a smaller --beam-size"],
+        "Assigning labels": ["a smaller --beam-size"],
+    }.get(found.peak_phase, [])
+    if model.copies > 1 and found.peak_phase != "Label tree":
+        ways = [f"fewer --copies than {model.copies}", *ways]
+    ways.append("fewer documents, or fewer features a document")
+    return f"{found.peak_phase} needs most; try {', or '.join(ways)}."
+
+
+def _least_memory(data: Path) -> int:
+    """Return what the matrices of a data folder take at least, without reading them.
+
+    0 for other data, and for what is missing or damaged: reading it will say so.
+    """
+    n_bytes = 0
+    for file in data.glob("[XY].t[rs][nt].npz") if data.is_dir() else []:
+        with suppress(OSError, zipfile.BadZipFile), zipfile.ZipFile(file) as arrays:
+            n_bytes += sum(array.file_size for array in arrays.infolist())
+    return n_bytes
+
+
+def _refuse_data(data: Path, smallest: int, available: int, as_json: bool) -> None:
+    sentence = (
+        f"Does NOT fit: the data alone need about {_bytes(smallest)}, and {_bytes(available)} of "
+        "memory are available. Train on fewer documents, or on fewer features a document."
+    )
+    if as_json:
+        print_json(
+            {
+                "data": str(data),
+                "fits": False,
+                "available_bytes": available,
+                "data_bytes": smallest,
+                "advice": sentence,
+            }
+        )
+        return
+    console().print(sentence, markup=False, soft_wrap=True)
+
+
+def _cells(figure: Range, form: Callable[[float], str]) -> list[str]:
+    return [form(value) for value in (figure.about, figure.low, figure.high)]
+
+
+def _seconds(seconds: float) -> str:
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    if seconds < 600:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 36_000 else f"{seconds / 3600:.0f} h"
+
+
+def _micro(microseconds: float) -> str:
+    return f"{microseconds:.3g} us" if microseconds < 10_000 else f"{microseconds / 1000:.3g} ms"
+
+
+def _bytes(n_bytes: float) -> str:
+    for size, unit in UNITS:
+        if n_bytes >= size:
+            return f"{n_bytes / size:.3g} {unit}"
+    return f"{n_bytes:.0f} bytes"

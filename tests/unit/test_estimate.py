@@ -1,0 +1,156 @@
+"""Estimates of training: the formulas, and the way from samples to the whole."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from polyseme import XRLinear, estimate_training
+from polyseme.estimate import Range
+from polyseme.job_cost import (
+    JobSize,
+    WeightLaw,
+    count_weights,
+    phase_memory,
+    phase_work,
+    prediction_work,
+    slowdown,
+    uncertainty,
+)
+from polyseme.linear_model_files import contents_of
+from tests.small_data import two_senses
+
+SIZE = JobSize(
+    n_documents=1000,
+    n_entries=50_000,
+    n_pairs=3000,
+    n_summed_entries=150_000,
+    n_label_entries=100_000,
+    n_used_labels=2000,
+    slots_per_label=2.0,
+    fan_outs=(2, 32),
+    nodes_per_document=(1.0, 1.5, 2.5),
+    beam_size=10,
+)
+LARGER = {
+    "n_documents": 2000,
+    "n_entries": 60_000,
+    "n_pairs": 4000,
+    "n_summed_entries": 200_000,
+    "n_label_entries": 120_000,
+    "n_used_labels": 4000,
+    "slots_per_label": 3.0,
+    "fan_outs": (4, 32),
+    "nodes_per_document": (1.0, 1.6, 2.7),
+    "beam_size": 20,
+}
+# Larger trees have smaller clusters, and documents share the entries of X: these may fall.
+MAY_FALL = {("fan_outs", "Training the ranker"), ("n_documents", "prediction")}
+
+
+def costs(size: JobSize) -> dict[str, float]:
+    matcher, ranker = count_weights(size, WeightLaw(20, 0.7), WeightLaw(30, 0.8))
+    memory = {f"memory, {phase}": units for phase, units in phase_memory(size, ranker).items()}
+    return {
+        **phase_work(size),
+        **memory,
+        "prediction": prediction_work(size),
+        "matcher weights": matcher,
+        "ranker weights": ranker,
+    }
+
+
+@pytest.mark.parametrize("kind", ["teacher-forcing", "matcher-aware", "both"])
+@pytest.mark.parametrize("name", LARGER)
+def test_nothing_gets_cheaper_when_a_job_grows(name, kind):
+    before = costs(replace(SIZE, training_rows=kind))
+    after = costs(replace(SIZE, training_rows=kind, **{name: LARGER[name]}))
+    cheaper = {cost for cost in before if after[cost] < before[cost] * 0.999}
+    if name == "n_used_labels":  # the same pairs on more labels: fewer documents for each
+        cheaper -= {"ranker weights"}
+    assert {(name, cost) for cost in cheaper} <= MAY_FALL
+    if not (name == "nodes_per_document" and kind != "teacher-forcing"):
+        assert after != before
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"n_documents": -1},
+        {"n_entries": float("nan")},
+        {"n_label_entries": float("inf")},
+        {"fan_outs": (2, -32)},
+        {"nodes_per_document": (1.0, 2.0)},
+    ],
+)
+def test_sizes_that_cannot_be_are_refused(wrong):
+    with pytest.raises(ValueError, match=r"sizes of a job|one number for each level"):
+        replace(SIZE, **wrong)
+
+
+def test_the_law_of_weights_goes_through_its_last_point():
+    law = WeightLaw.fit([2.0, 8.0], [10.0, 20.0])
+    assert law(8.0) == pytest.approx(20.0)
+    assert law.exponent == pytest.approx(0.5)
+    assert WeightLaw.fit([5.0], [40.0])(5.0) == pytest.approx(40.0)
+
+
+def test_weights_never_grow_faster_than_documents():
+    assert WeightLaw.fit([1.0, 2.0], [1.0, 100.0]).exponent == 1.0
+
+
+def test_what_is_extrapolated_further_is_less_certain():
+    assert uncertainty(100, 100) < uncertainty(1000, 100) < uncertainty(10**6, 100)
+    assert slowdown(0.5) == 1.0
+    assert slowdown(2.0) < slowdown(4.0)
+
+
+def test_a_range_holds_its_figure():
+    assert Range.around(6.0, 2.0) == Range(6.0, 3.0, 12.0)
+
+
+def test_a_small_job_is_tried_whole_and_its_model_size_is_exact():
+    data = two_senses()
+    X, Y = data.X, data.Y
+    model = XRLinear(max_leaf_size=2, branching=2, n_threads=1, verbose=False)
+    found = estimate_training(model, X, Y)
+    assert found.n_sampled == X.shape[0]
+    model.fit(X, Y)
+    assert set(found.seconds) == set(model.phase_seconds_)
+    n_bytes = sum(array.nbytes for array in contents_of(model)[1].values())
+    assert found.model_bytes.about == pytest.approx(n_bytes)
+    assert found.total_seconds.low <= found.total_seconds.about <= found.total_seconds.high
+
+
+@pytest.mark.parametrize("settings", [{"copies": 1, "rounds": 0}, {"copies": 3}])
+def test_the_estimate_has_the_phases_of_the_job(settings):
+    rng = np.random.default_rng(0)
+    X = (rng.random((40, 30)) < 0.2) * rng.random((40, 30))
+    Y = rng.random((40, 12)) < 0.2
+    model = XRLinear(max_leaf_size=2, n_threads=1, verbose=False, **settings)
+    found = estimate_training(model, X.astype(np.float32), Y.astype(np.int8))
+    assert ("Matching" in found.seconds) == (settings["copies"] > 1)
+    assert not hasattr(model, "clusters_")
+
+
+def test_documents_without_labels_or_features_are_no_trouble():
+    X, Y = np.zeros((5, 3), np.float32), np.zeros((5, 4), np.int8)
+    found = estimate_training(XRLinear(n_threads=1, verbose=False), X, Y)
+    assert found.total_seconds.about >= 0
+
+
+def test_every_phase_of_training_has_its_formulas():
+    data = two_senses(n_documents=200)
+    model = XRLinear(n_threads=1, verbose=False, training_rows="both").fit(data.X, data.Y)
+    assert set(model.phase_seconds_) <= set(phase_work(SIZE))
+    assert set(phase_work(SIZE)) == set(phase_memory(SIZE, 1.0))
+
+
+def test_bad_input_is_refused_as_fit_refuses_it():
+    X, Y = np.ones((5, 3), np.float32), np.ones((5, 4), np.int8)
+    with pytest.raises(ValueError, match="copies"):
+        estimate_training(XRLinear(copies=0), X, Y)
+    with pytest.raises(ValueError, match="rows"):
+        estimate_training(XRLinear(), X, Y[:4])
