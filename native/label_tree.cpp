@@ -1,6 +1,7 @@
 #include "label_tree.hpp"
 
 #include <array>
+#include <cmath>
 #include <deque>
 #include <memory>
 #include <numeric>
@@ -14,6 +15,7 @@ namespace polyseme {
 namespace {
 
 constexpr int64_t labels_per_block = 512;
+constexpr int64_t n_sum_parts = 4;
 
 // A run of labels that still has to be split into `n_leaves` leaves.
 struct Node {
@@ -23,11 +25,24 @@ struct Node {
     int64_t size() const { return end - begin; }
 };
 
+// One vector minus another, both brought to unit length.
+void unit_difference(const std::vector<float>& first, const std::vector<float>& second, std::vector<float>& result) {
+    double first_squares = 0, second_squares = 0;
+    for (size_t f = 0; f < result.size(); ++f) {
+        first_squares += double(first[f]) * first[f];
+        second_squares += double(second[f]) * second[f];
+    }
+    const auto to_first = float(first_squares > 0 ? 1 / std::sqrt(first_squares) : 0);
+    const auto to_second = float(second_squares > 0 ? 1 / std::sqrt(second_squares) : 0);
+    for (size_t f = 0; f < result.size(); ++f) result[f] = first[f] * to_first - second[f] * to_second;
+}
+
 // What a thread needs.
 struct Scratch {
     std::deque<GatheredRows> by_depth;  // of the node at hand and those above it
     TwoMeans means;
     std::vector<float> direction;
+    std::vector<std::array<std::vector<float>, 2>> sums;  // of a part of the labels, right and left
 };
 
 class Partitioner {
@@ -108,29 +123,60 @@ class Partitioner {
 
     void split_large(const std::vector<Node>& nodes, std::vector<std::array<Node, 2>>& halves) {
         const auto n_nodes = std::ssize(nodes);
-        auto finish_split = [&](int64_t j) {
-            halves[j] = halves_of(nodes[j]);
-            choose_sides(nodes[j], halves[j][0].size());
-            divide(nodes[j], halves[j]);
-        };
         if (n_nodes >= n_threads_) {
             parallel_for(n_nodes, n_threads_, control_, [&](int64_t j, int worker) {
-                find_direction(nodes[j], scratch(worker));
-                score(nodes[j].begin, nodes[j].end, nodes[j], scratch(worker).direction);
-                finish_split(j);
+                halves[j] = split(nodes[j], scratch(worker), [](int64_t n_parts, auto&& work) {
+                    for (int64_t part = 0; part < n_parts; ++part) work(part);
+                });
             });
             return;
         }
         for (int64_t j = 0; j < n_nodes; ++j) {
-            const Node& node = nodes[j];
-            auto& first = scratch(0);
-            parallel_for(1, 1, control_, [&](int64_t, int) { find_direction(node, first); });
-            const int64_t n_blocks = (node.size() + labels_per_block - 1) / labels_per_block;
-            parallel_for(n_blocks, n_threads_, control_, [&](int64_t b, int) {
-                const int64_t begin = node.begin + b * labels_per_block;
-                score(begin, std::min(node.end, begin + labels_per_block), node, first.direction);
+            halves[j] = split(nodes[j], scratch(0), [&](int64_t n_parts, auto&& work) {
+                parallel_for(n_parts, n_threads_, control_, [&](int64_t part, int) { work(part); });
             });
-            finish_split(j);
+        }
+    }
+
+    // `for_each_part(n, work)` runs work(0) to work(n - 1) on as many threads as there are to spare.
+    template <class ForEachPart>
+    std::array<Node, 2> split(const Node& node, Scratch& own, ForEachPart&& for_each_part) {
+        const auto halves = halves_of(node);
+        for_each_part(1, [&](int64_t) { find_direction(node, own); });
+        const int64_t n_blocks = (node.size() + labels_per_block - 1) / labels_per_block;
+        const auto end_of = [&](int64_t begin, int64_t size) { return std::min(node.end, begin + size); };
+        for (int round = 0;; ++round) {
+            for_each_part(n_blocks, [&](int64_t b) {
+                const int64_t begin = node.begin + b * labels_per_block;
+                score(begin, end_of(begin, labels_per_block), node, own.direction);
+            });
+            choose_sides(node, halves[0].size());
+            if (round == options_.n_refinements) break;
+            // Sums of parts, then of parts in order: the same for any number of threads.
+            const int64_t part_size = (node.size() + n_sum_parts - 1) / n_sum_parts;
+            own.sums.resize(n_sum_parts);
+            for_each_part(n_sum_parts, [&](int64_t part) {
+                const int64_t begin = node.begin + part * part_size;
+                sum_sides(begin, end_of(begin, part_size), own.sums[part]);
+            });
+            for (int64_t part = 1; part < n_sum_parts; ++part)
+                for (const int side : {0, 1})
+                    for (size_t f = 0; f < own.direction.size(); ++f)
+                        own.sums[0][side][f] += own.sums[part][side][f];
+            unit_difference(own.sums[0][1], own.sums[0][0], own.direction);
+        }
+        divide(node, halves);
+        return halves;
+    }
+
+    // The sums of the labels on the right and on the left.
+    void sum_sides(int64_t begin, int64_t end, std::array<std::vector<float>, 2>& sums) {
+        for (auto& sum : sums) sum.assign(label_features_.n_features, 0);
+        for (int64_t i = begin; i < end; ++i) {
+            const LabelRow& row = label_features_.rows[result_.labels[i]];
+            float* const sum = sums[on_left_[i] ? 1 : 0].data();
+            for (int64_t e = 0; e < row.size; ++e) sum[row.columns[e]] += row.factor * row.values[e];
+            if (i % labels_per_block == 0) control_.throw_if_stopped();
         }
     }
 

@@ -14,6 +14,8 @@ struct TreeOptions {
     // A node with more labels finds its two centroids with an even sample of them.
     int64_t sample_size = 1024;
     uint64_t seed = 0;
+    // And then moves them so often to the middle of all labels of their side.
+    int n_refinements = 2;
 };
 
 // The labels in the order of the leaves; leaf j holds labels[starts[j]] to labels[starts[j + 1]],

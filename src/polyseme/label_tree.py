@@ -83,7 +83,8 @@ class LabelTree:
         max_documents : int
             Only so many of a label's documents count, evenly spread over all.
         sample_size : int
-            Where more labels are to be split, an even sample of so many finds the two centroids.
+            Where more labels are to be split, an even sample of so many finds the two centroids,
+            which two rounds with all labels then improve.
         max_iter : int
             Most iterations of a split.
 

@@ -55,12 +55,15 @@ def largest(rows, difference, n_chosen):
 
 
 def split(rows, n_left, random, max_iter, sample_size):
-    """Return which rows go to the left; where there are many, a sample finds the centroids."""
+    """Return which rows go to the left; where there are many, a sample begins."""
     n = len(rows)
     if n <= sample_size:
         return two_means(rows, n_left, random, max_iter)[0]
     sample = rows[even_sample(n, sample_size)]
     _, difference = two_means(sample, n_left * sample_size // n, random, max_iter)
+    for _ in range(2):
+        left = largest(rows, difference, n_left)
+        difference = unit(rows[left].sum(axis=0)) - unit(rows[~left].sum(axis=0))
     return largest(rows, difference, n_left)
 
 
