@@ -85,9 +85,17 @@ template <int Lanes>
 POLYSEME_INLINE void add_row(const LocalRows& rows, int32_t i,
                              const typename Vectors<Lanes>::Float& step,
                              typename Vectors<Lanes>::Float* weights) {
-    const LocalRows::Entry* const end = rows.entries.data() + rows.starts[i + 1];
-    for (auto* e = rows.entries.data() + rows.starts[i]; e < end; ++e)
-        weights[e->feature] += step * e->value;
+    const LocalRows::Row& row = rows.rows[i];
+    for (int64_t e = row.begin; e < row.end; ++e) weights[rows.features[e]] += step * rows.values[e];
+}
+
+// Rows come in random order: the processor would not guess where the next one is.
+POLYSEME_INLINE void prefetch_row(const LocalRows& rows, int32_t i) {
+    const LocalRows::Row& row = rows.rows[i];
+    for (int64_t e = row.begin; e < row.end; e += 16) {
+        __builtin_prefetch(rows.features + e);
+        __builtin_prefetch(rows.values + e);
+    }
 }
 
 // 1 where a target (-1, 0 or 1) is 1, else 0.
@@ -117,7 +125,7 @@ POLYSEME_INLINE void start_from_centroids(const LocalRows& rows, const LaneProbl
     Float on_pos = zero, on_neg = zero;  // the diagonal of the dual problem, summed
     for (int32_t f = 0; f < rows.n_features; ++f) weights[f] = zero;
     for (int32_t i = 0; i < n_rows; ++i) {
-        const float on_row = diagonal + rows.own_squares[i];
+        const float on_row = diagonal + rows.rows[i].own_square;
         if (!any_set(targets[i] != negative)) {
             n_negative += one;
             on_neg += on_row;
@@ -259,7 +267,8 @@ POLYSEME_INLINE void descend(const LocalRows& rows, const LaneProblem& problem,
     constexpr int n_eights = Lanes / 8;
 
     const int32_t n_rows = rows.n_rows();
-    const LocalRows::Entry* const entries = rows.entries.data();
+    const int32_t* const features = rows.features;
+    const float* const values = rows.values;
     auto* const weights = reinterpret_cast<Float*>(problem.weights);
     auto* const duals = reinterpret_cast<Eight*>(problem.duals);
     auto* const targets = reinterpret_cast<const EightBytes*>(problem.targets);
@@ -287,23 +296,24 @@ POLYSEME_INLINE void descend(const LocalRows& rows, const LaneProblem& problem,
         for (int32_t s = 0; s < n_active; ++s) {
             if ((s & 255) == 0) control.throw_if_stopped();
             const int32_t i = active[s];
-            const LocalRows::Entry* const end = entries + rows.starts[i + 1];
+            const LocalRows::Row row = rows.rows[i];
+            if (s + 1 < n_active) prefetch_row(rows, active[s + 1]);
 
             Float sum0 = bias_weights * bias, sum1 = zero, sum2 = zero, sum3 = zero;
-            const LocalRows::Entry* e = entries + rows.starts[i];
-            for (; e + 4 <= end; e += 4) {
-                sum0 += weights[e[0].feature] * e[0].value;
-                sum1 += weights[e[1].feature] * e[1].value;
-                sum2 += weights[e[2].feature] * e[2].value;
-                sum3 += weights[e[3].feature] * e[3].value;
+            int64_t e = row.begin;
+            for (; e + 4 <= row.end; e += 4) {
+                sum0 += weights[features[e]] * values[e];
+                sum1 += weights[features[e + 1]] * values[e + 1];
+                sum2 += weights[features[e + 2]] * values[e + 2];
+                sum3 += weights[features[e + 3]] * values[e + 3];
             }
-            for (; e < end; ++e) sum0 += weights[e->feature] * e->value;
+            for (; e < row.end; ++e) sum0 += weights[features[e]] * values[e];
             const Float sum = (sum0 + sum1) + (sum2 + sum3);
             Eight margins[n_eights], row_duals[n_eights], steps[n_eights];
             std::memcpy(margins, &sum, sizeof(sum));
 
-            const float own = rows.own_squares[i] + diagonal;
-            const float curvature = rows.squared_norms[i] + bias * bias + own;
+            const float own = row.own_square + diagonal;
+            const float curvature = row.squared_norm + bias * bias + own;
             EightInts wanting = {};
             for (int h = 0; h < n_eights; ++h) {
                 const int64_t at = int64_t{i} * n_eights + h;

@@ -24,19 +24,22 @@ struct SolverOptions {
 // weights of all lanes stay in the first levels of cache. A feature that only one row has needs no
 // weight while solving: its weight is that row's dual times its value, so it acts on the row
 // alone, as a constant on the diagonal of the dual problem.
+//
+// The entries are someone else's, and rows lie among them wherever they like: those of a large
+// cluster are read where they are, without new numbers and without single features.
 struct LocalRows {
-    struct Entry {
-        int32_t feature;
-        float value;
+    struct Row {
+        int64_t begin, end;  // among the entries
+        float squared_norm;  // of the shared features
+        float own_square;    // of the features that no other row has
     };
-    int32_t n_features = 0;  // that at least two rows have
-    std::vector<int64_t> starts{0};
-    std::vector<Entry> entries;
-    std::vector<float> squared_norms;  // of the shared features
-    std::vector<float> own_squares;    // of the features that no other row has
-    std::vector<float> feature_sums;   // over all rows
+    const int32_t* features = nullptr;  // [entry]
+    const float* values = nullptr;      // [entry]
+    int32_t n_features = 0;             // that at least two rows have
+    std::vector<Row> rows;
+    std::vector<float> feature_sums;    // over all rows
 
-    int32_t n_rows() const { return static_cast<int32_t>(starts.size()) - 1; }
+    int32_t n_rows() const { return static_cast<int32_t>(rows.size()); }
 };
 
 // One group of slots to be solved. Arrays are [row][lane] and [feature][lane], 64-byte aligned.

@@ -16,6 +16,9 @@ namespace {
 // on the number of threads.
 constexpr int64_t max_entries_whole = int64_t{1} << 20;
 
+// Such a cluster is not even copied if it has more than one part in so many of all entries.
+constexpr int64_t parts_in_place = 8;
+
 // Part of a cluster's slots, trained in one go.
 struct Piece {
     int32_t cluster;
@@ -36,7 +39,8 @@ int32_t lanes_for(int32_t n_slots) { return n_slots > 16 ? 16 : 8; }
 // A trained piece: what is left of its weights.
 struct TrainedPiece {
     std::vector<KeptWeight> kept;
-    std::vector<int32_t> features;  // local number to feature: shared ones, then single ones
+    // Local number to feature: shared ones, then single ones. None where numbers are kept.
+    std::vector<int32_t> features;
     std::vector<float> bias;
 };
 
@@ -87,24 +91,55 @@ class ClusterTrainer {
   private:
     void gather_rows(int32_t cluster) {
         const auto documents = task_.training_rows.row(cluster);
-        number_features(documents);
-        rows_.starts.assign(1, 0);
-        rows_.entries.clear();
-        rows_.squared_norms.clear();
-        rows_.own_squares.clear();
-        rows_.feature_sums.assign(rows_.n_features, 0);
+        for (size_t i = 0; i < documents.size(); ++i) local_row_[documents[i]] = static_cast<int32_t>(i);
+        rows_.rows.clear();
         single_starts_.assign(1, 0);
         single_values_.clear();
-        int32_t n_rows = 0;
+        int64_t n_entries = 0;
+        for (const int32_t document : documents) n_entries += std::ssize(task_.features.row(document));
+        const bool is_large = n_entries > max_entries_whole;
+        if (is_large && n_entries * parts_in_place > task_.features.n_stored()) use_rows_in_place(documents);
+        else copy_rows(documents, n_entries);
+        // Finite, so that a dual of 0 has no effect however large the features are.
+        for (float& sum : rows_.feature_sums)
+            sum = std::clamp(sum, std::numeric_limits<float>::lowest(), std::numeric_limits<float>::max());
+    }
+
+    void use_rows_in_place(std::span<const int32_t> documents) {
+        features_.clear();
+        rows_.features = task_.features.columns;
+        rows_.values = task_.features.values;
+        rows_.n_features = static_cast<int32_t>(task_.features.n_cols);
+        rows_.feature_sums.assign(rows_.n_features, 0);
         for (const int32_t document : documents) {
-            local_row_[document] = n_rows++;
+            const int64_t begin = task_.features.starts[document], end = task_.features.starts[document + 1];
+            float squares = 0;
+            for (int64_t e = begin; e < end; ++e) {
+                rows_.feature_sums[rows_.features[e]] += rows_.values[e];
+                squares += rows_.values[e] * rows_.values[e];
+            }
+            rows_.rows.push_back({begin, end, squares, 0});
+            single_starts_.push_back(0);
+        }
+    }
+
+    void copy_rows(std::span<const int32_t> documents, int64_t n_entries) {
+        number_features(documents);
+        entry_features_.clear();
+        entry_values_.clear();
+        entry_features_.reserve(n_entries);
+        entry_values_.reserve(n_entries);
+        rows_.feature_sums.assign(rows_.n_features, 0);
+        for (const int32_t document : documents) {
             const auto columns = task_.features.row(document);
             const auto values = task_.features.row_values(document);
+            const int64_t begin = std::ssize(entry_features_);
             float shared_squares = 0, own_squares = 0;
             for (size_t e = 0; e < columns.size(); ++e) {
                 const int32_t local = local_feature_[columns[e]];
                 if (local < rows_.n_features) {
-                    rows_.entries.push_back({local, values[e]});
+                    entry_features_.push_back(local);
+                    entry_values_.push_back(values[e]);
                     rows_.feature_sums[local] += values[e];
                     shared_squares += values[e] * values[e];
                 } else {
@@ -112,14 +147,12 @@ class ClusterTrainer {
                     own_squares += values[e] * values[e];
                 }
             }
-            rows_.starts.push_back(static_cast<int64_t>(rows_.entries.size()));
-            // Finite, so that a dual of 0 has no effect however large the features are.
-            rows_.squared_norms.push_back(shared_squares);
-            rows_.own_squares.push_back(std::min(own_squares, std::numeric_limits<float>::max()));
-            single_starts_.push_back(static_cast<int64_t>(single_values_.size()));
+            rows_.rows.push_back({begin, std::ssize(entry_features_), shared_squares,
+                                  std::min(own_squares, std::numeric_limits<float>::max())});
+            single_starts_.push_back(std::ssize(single_values_));
         }
-        for (float& sum : rows_.feature_sums)
-            sum = std::clamp(sum, std::numeric_limits<float>::lowest(), std::numeric_limits<float>::max());
+        rows_.features = entry_features_.data();
+        rows_.values = entry_values_.data();
     }
 
     // Numbers the features of the rows: first those that at least two rows have, then the others
@@ -213,7 +246,7 @@ class ClusterTrainer {
                 offer(f, lane, problem.weights[size_t(f) * n_lanes + lane]);
         // The weight of a single feature is its row's dual times its value.
         for (int32_t i = 0; i < rows_.n_rows(); ++i) {
-            const float largest = std::sqrt(rows_.own_squares[i]);
+            const float largest = std::sqrt(rows_.rows[i].own_square);
             for (int lane = 0; lane < n_used; ++lane) {
                 const size_t at = size_t(i) * n_lanes + lane;
                 const float step = problem.duals[at] * float(problem.targets[at]);
@@ -261,7 +294,10 @@ class ClusterTrainer {
     LocalRows rows_;
     SolverScratch scratch_;
     std::vector<int32_t> local_feature_, local_row_;  // -1 where unset
-    std::vector<int32_t> features_, n_having_, large_features_;
+    std::vector<int32_t> features_;  // local number to feature; none where numbers are kept
+    std::vector<int32_t> n_having_, large_features_;
+    std::vector<int32_t> entry_features_;
+    std::vector<float> entry_values_;
     std::vector<int64_t> single_starts_;  // [row], of features that no other row has
     std::vector<float> single_values_;
     std::vector<float> magnitudes_;
@@ -271,21 +307,22 @@ class ClusterTrainer {
 
 // Puts the pieces of a cluster together. Pieces gather the same
 // rows in the same order, so their local feature numbers agree.
-TrainedCluster join_pieces(std::vector<TrainedPiece>& pieces) {
+TrainedCluster join_pieces(std::vector<TrainedPiece>& pieces, size_t n_features) {
     TrainedCluster result;
     const auto& features = pieces[0].features;
-    std::vector<uint32_t> n_entries(features.size(), 0);
+    const size_t n_local = features.empty() ? n_features : features.size();
+    std::vector<uint32_t> n_entries(n_local, 0);
     size_t n_kept = 0;
     for (auto& piece : pieces) {
         result.bias.insert(result.bias.end(), piece.bias.begin(), piece.bias.end());
         for (const auto& kept : piece.kept) ++n_entries[kept.local_feature];
         n_kept += piece.kept.size();
     }
-    std::vector<uint32_t> write_at(features.size());
+    std::vector<uint32_t> write_at(n_local);
     uint32_t n_before = 0;
-    for (size_t f = 0; f < features.size(); ++f) {
+    for (size_t f = 0; f < n_local; ++f) {
         if (n_entries[f] == 0) continue;
-        result.features.push_back(features[f]);
+        result.features.push_back(features.empty() ? static_cast<int32_t>(f) : features[f]);
         result.counts.push_back(n_entries[f]);
         write_at[f] = n_before;
         n_before += n_entries[f];
@@ -349,7 +386,7 @@ LevelWeights train_clusters(const SlotTask& task, const SolverOptions& solver,
         auto& parts = trained[piece.cluster];
         parts[piece.first_slot / piece.step] = trainers[worker]->train(piece);
         if (--n_missing[piece.cluster] == 0) {
-            finished[piece.cluster] = pack_cluster(join_pieces(parts), byte_weights);
+            finished[piece.cluster] = pack_cluster(join_pieces(parts, task.features.n_cols), byte_weights);
             std::vector<TrainedPiece>().swap(parts);
         }
         control.advance(piece.n_slots);

@@ -22,26 +22,29 @@ struct Lanes {
     }
 };
 
-LocalRows one_feature(const std::vector<float>& values) {
-    LocalRows rows;
-    rows.n_features = 1;
-    rows.feature_sums = {0};
-    for (const float value : values) {
-        rows.entries.push_back({0, value});
-        rows.starts.push_back(static_cast<int64_t>(rows.entries.size()));
-        rows.squared_norms.push_back(value * value);
-        rows.own_squares.push_back(0);
-        rows.feature_sums[0] += value;
+// Rows that have one feature, the same for all.
+struct OneFeature : LocalRows {
+    std::vector<int32_t> zeros;
+    std::vector<float> given;
+
+    explicit OneFeature(const std::vector<float>& row_values) : zeros(row_values.size(), 0), given(row_values) {
+        features = zeros.data();
+        values = given.data();
+        n_features = 1;
+        feature_sums = {0};
+        for (const float value : given) {
+            rows.push_back({n_rows(), n_rows() + 1, value * value, 0});
+            feature_sums[0] += value;
+        }
     }
-    return rows;
-}
+};
 
 bool close(double a, double b) { return std::fabs(a - b) < 1e-3; }
 
 }  // namespace
 
 TEST("each lane finds the solution of its own problem") {
-    const auto rows = one_feature({1, 2});
+    const OneFeature rows({1, 2});
     for (const int n_lanes : {8, 16}) {
         Lanes lanes{n_lanes};
         lanes.targets[0] = 1;  // lane 0: the first row alone, positive
@@ -61,7 +64,7 @@ TEST("each lane finds the solution of its own problem") {
 TEST("the logistic loss finds the solution too") {
     Lanes lanes{8};
     lanes.targets[0] = 1;
-    lanes.solve(one_feature({1}), {Loss::logistic, 1.f, 1e-6f, 1000, 0.f}, RunControl());
+    lanes.solve(OneFeature({1}), {Loss::logistic, 1.f, 1e-6f, 1000, 0.f}, RunControl());
     const double w = lanes.weights[0];
     CHECK(close(w, 1 / (1 + std::exp(w))));  // where the derivative of the objective is zero
 }
@@ -80,7 +83,7 @@ TEST("a solver that is asked to stop ends with Interrupted") {
     Lanes lanes{8};
     bool interrupted = false;
     try {
-        lanes.solve(one_feature({1}), {}, control);
+        lanes.solve(OneFeature({1}), {}, control);
     } catch (const Interrupted&) {
         interrupted = true;
     }
