@@ -15,8 +15,8 @@ enum class Loss { squared_hinge, logistic };
 struct SolverOptions {
     Loss loss = Loss::squared_hinge;
     float cost = 1;
-    float tolerance = 0.1f;
-    int max_iter = 20;
+    float tolerance = 0.03f;
+    int max_iter = 10;
     float bias = 1;  // value of a feature that every row has; 0 for none
 };
 

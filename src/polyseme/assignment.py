@@ -143,7 +143,7 @@ def capped(
     which none of its candidates has room stays in its present cluster, or else goes where there is
     most room. `max_cluster_size` is `default_max_cluster_size` unless given; `seed` is not used.
     """
-    size = _checked_max_cluster_size(present, max_cluster_size)
+    size = _checked_max_cluster_size(present, copies, max_cluster_size)
     return _choose(
         _native.choose_capped, co_occurrence, present, copies, size, n_threads=n_threads
     )
@@ -166,7 +166,7 @@ def adaptive(
     full (`max_cluster_size`, as for `capped`) is passed over, and its label looks among the
     clusters that have room. `seed` is not used.
     """
-    size = _checked_max_cluster_size(present, max_cluster_size)
+    size = _checked_max_cluster_size(present, copies, max_cluster_size)
     return _choose(
         _native.choose_adaptive, co_occurrence, present, copies, size, n_threads=n_threads
     )
@@ -227,17 +227,21 @@ def method_named(name: str) -> Method:
     return METHODS[name]
 
 
-def default_max_cluster_size(present: LabelClusters) -> int:
-    """Return four times the mean number of labels of a cluster, rounded up.
+def default_max_cluster_size(present: LabelClusters, copies: int = 1) -> int:
+    """Return three times the mean number of labels of a cluster, rounded up.
 
-    Enough to keep the gain of choosing freely, small enough to keep every cluster trainable.
+    With more than two copies, half as much again as the mean number of all copies. Enough to keep
+    the gain of choosing freely, small enough to keep every cluster quick.
     """
-    return max(1, -(-4 * present.n_labels // max(1, present.n_clusters)))
+    n_halves = max(6, 3 * copies) * present.n_labels
+    return max(1, -(-n_halves // (2 * max(1, present.n_clusters))))
 
 
-def _checked_max_cluster_size(present: LabelClusters, max_cluster_size: int | None) -> int:
+def _checked_max_cluster_size(
+    present: LabelClusters, copies: int, max_cluster_size: int | None
+) -> int:
     if max_cluster_size is None:
-        return default_max_cluster_size(present)
+        return default_max_cluster_size(present, copies)
     smallest = max(1, -(-present.n_labels // max(1, present.n_clusters)))
     if max_cluster_size < smallest:
         raise ValueError(

@@ -32,7 +32,7 @@ Contents = tuple[dict[str, Any], dict[str, npt.NDArray[Any]], dict[str, Names]]
 _NOT_STORED = ("n_threads", "verbose")
 _DTYPES: dict[str, tuple[Any, ...]] = {
     "slot_starts": (np.int64,),
-    "record_sizes": (np.uint32,),
+    "record_sizes": (np.uint16, np.uint32),
     "bytes": (np.uint8,),
     "scales": (np.float32,),
     "bias": (np.float32,),

@@ -23,7 +23,7 @@ class LinearTraining:
     loss: str = "squared-hinge"
     cost: float = 1.0
     tolerance: float = 0.03
-    max_iter: int = 20
+    max_iter: int = 10
     bias: float = 1.0
     threshold: float = 0.1
     max_weights_per_label: int | None = None
@@ -41,7 +41,7 @@ class LinearWeights:
     """
 
     slot_starts: npt.NDArray[np.int64]
-    record_sizes: npt.NDArray[np.uint32]
+    record_sizes: npt.NDArray[np.unsignedinteger[Any]]
     bytes: npt.NDArray[np.uint8]
     scales: npt.NDArray[np.float32]
     bias: npt.NDArray[np.float32]
@@ -102,12 +102,16 @@ class LinearWeights:
             how.n_threads,
             progress,
         )
+        sizes = arrays["record_sizes"]
+        if sizes.max(initial=0) <= np.iinfo(np.uint16).max:
+            arrays["record_sizes"] = sizes.astype(np.uint16)
         return cls(slot_starts=slot_starts, **arrays, n_features=X.n_columns)
 
     @cached_property
     def level(self) -> _native.LinearLevel:
         """The native object that scores; it checks all arrays when it is made."""
-        return _native.linear_level(**self.to_arrays())
+        sizes = self.record_sizes.astype(np.uint32, copy=False)
+        return _native.linear_level(**{**self.to_arrays(), "record_sizes": sizes})
 
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
         """Return all arrays by name."""

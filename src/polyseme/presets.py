@@ -46,7 +46,8 @@ class XRLinear(PartitionedClassifier):
         How slots are chosen: 'closed_form' (the paper's Eq. 10), 'coverage', 'capped' (the
         paper's balanced variant), 'random' or 'adaptive'; see `polyseme.assignment`.
     max_cluster_size : int, optional
-        Most labels in a cluster for 'capped' and 'adaptive'; by default four times the mean.
+        Most labels in a cluster for 'capped' and 'adaptive'; by default three times the mean
+        (more with more than two copies).
     branching : int, default=32
         Most children of a node of the tree.
     max_leaf_size : int, default=100
@@ -57,7 +58,7 @@ class XRLinear(PartitionedClassifier):
         Weight of the loss against the regularisation; larger fits closer.
     tolerance : float, default=0.03
         When a classifier counts as solved; smaller is more exact and slower.
-    max_iter : int, default=20
+    max_iter : int, default=10
         Most passes over the training rows for a classifier.
     threshold : float, default=0.1
         Weights of smaller magnitude are dropped after training.
@@ -112,7 +113,7 @@ class XRLinear(PartitionedClassifier):
         loss: str = "squared-hinge",
         cost: float = 1.0,
         tolerance: float = 0.03,
-        max_iter: int = 20,
+        max_iter: int = 10,
         threshold: float = 0.1,
         max_weights_per_label: int | None = None,
         weight_bits: int = 8,

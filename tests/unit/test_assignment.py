@@ -182,13 +182,14 @@ def test_capped_with_room_for_all_is_the_closed_form():
             np.testing.assert_array_equal(chosen, problem.choose("closed_form", copies))
 
 
-def test_capped_keeps_clusters_at_four_times_the_mean_unless_told():
+def test_capped_keeps_clusters_at_three_times_the_mean_unless_told():
     everybody_in_one = sp.csr_array((np.ones(20), (np.arange(20), np.zeros(20))), shape=(20, 10))
     counted = assignment.co_occurrence(sp.eye_array(20).tocsr(), everybody_in_one)
     present = LabelClusters.from_partition(np.arange(20) // 2, 10)
     result = assignment.capped(counted, present, 2)
-    assert assignment.default_max_cluster_size(present) == 8
-    assert result.clusters.sizes[0] == 8
+    assert assignment.default_max_cluster_size(present) == 6
+    assert assignment.default_max_cluster_size(present, copies=5) == 15
+    assert result.clusters.sizes[0] == 6
     # The others stay where they are, as far as there is room.
     stayed = as_dense(result.clusters) & as_dense(present)
     assert (stayed.any(axis=1) | as_dense(result.clusters)[:, 0]).all()

@@ -295,7 +295,7 @@ def some_array(ending, position, value):
         ("bias", -1, -np.inf),
         ("scales", 0, np.nan),
         ("scales", -1, np.inf),
-        ("record_sizes", 0, 10**9),
+        ("record_sizes", 0, 60_000),
         ("record_sizes", slice(0, 5), 0),
         ("bytes", slice(0, 400), 255),
     ],
