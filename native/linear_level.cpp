@@ -10,11 +10,10 @@ namespace polyseme {
 namespace {
 
 // How many features ahead memory is asked for.
-constexpr size_t records_ahead = 12, starts_ahead = 24;
+constexpr size_t records_ahead = 6, starts_ahead = 16;
 
 struct Search {
     const uint8_t* bytes;
-    const int64_t* starts;
     const RecordForm& form;
     std::span<const int32_t> clusters;
     FoundRows& found;
@@ -108,21 +107,23 @@ POLYSEME_INLINE void search_record(const Search& search, const uint8_t* record, 
         search_list<Number, uint32_t>(search, record + 5, read_as<uint32_t>(record + 1), value);
 }
 
-template <class Number>
-POLYSEME_INLINE void search_records(const Search& search, const Document& document) {
+template <class Number, class Start>
+POLYSEME_INLINE void search_records(const Search& search, const Start* starts, const Document& document) {
     const size_t n = document.features.size();
     const int32_t* const features = document.features.data();
-    for (size_t e = 0; e < std::min(n, starts_ahead); ++e) __builtin_prefetch(search.starts + features[e]);
+    for (size_t e = 0; e < std::min(n, starts_ahead); ++e) __builtin_prefetch(starts + features[e]);
     for (size_t e = 0; e < std::min(n, records_ahead); ++e)
-        __builtin_prefetch(search.bytes + search.starts[features[e]]);
+        __builtin_prefetch(search.bytes + starts[features[e]]);
     for (size_t e = 0; e < n; ++e) {
-        if (e + starts_ahead < n) __builtin_prefetch(search.starts + features[e + starts_ahead]);
+        if (e + starts_ahead < n) __builtin_prefetch(starts + features[e + starts_ahead]);
         if (e + records_ahead < n) {
-            const uint8_t* const record = search.bytes + search.starts[features[e + records_ahead]];
+            const uint8_t* const record = search.bytes + starts[features[e + records_ahead]];
             __builtin_prefetch(record);
             __builtin_prefetch(record + 64);
+            __builtin_prefetch(record + 128);
+            __builtin_prefetch(record + 192);
         }
-        const int64_t begin = search.starts[features[e]], end = search.starts[features[e] + 1];
+        const Start begin = starts[features[e]], end = starts[features[e] + 1];
         const uint8_t* const record = search.bytes + begin;
         if (begin == end) continue;
         if (search.form.n_clusters == 1)
@@ -132,12 +133,16 @@ POLYSEME_INLINE void search_records(const Search& search, const Document& docume
     }
 }
 
-POLYSEME_CLONES void search_short(const Search& search, const Document& document) {
-    search_records<uint16_t>(search, document);
-}
-POLYSEME_CLONES void search_long(const Search& search, const Document& document) {
-    search_records<uint32_t>(search, document);
-}
+// Clones cannot be templates, hence one function for each choice of types.
+#define POLYSEME_SEARCH(name, Number, Start)                                                        \
+    POLYSEME_CLONES void name(const Search& search, const Start* starts, const Document& document) { \
+        search_records<Number>(search, starts, document);                                           \
+    }
+POLYSEME_SEARCH(search_few, uint16_t, uint32_t)
+POLYSEME_SEARCH(search_few, uint16_t, int64_t)
+POLYSEME_SEARCH(search_many, uint32_t, uint32_t)
+POLYSEME_SEARCH(search_many, uint32_t, int64_t)
+#undef POLYSEME_SEARCH
 
 POLYSEME_CLONES void finish(const float* scales, const float* bias, int64_t n_slots,
                             float cluster_score, Activation activation, float* scores) {
@@ -160,12 +165,17 @@ uint32_t read_number(const uint8_t* at, uint32_t n_bytes) {
 }  // namespace
 
 LinearLevel::LinearLevel(const LevelWeightsView& weights)
-    : view_(weights), bytes_(weights.bytes), form_(weights.n_clusters), starts_(weights.n_features + 1, 0) {
+    : view_(weights), bytes_(weights.bytes), form_(weights.n_clusters) {
     add_short_ = (view_.scales ? row_adders<uint8_t, int8_t>() : row_adders<uint8_t, float>()).back();
     add_long_ = (view_.scales ? row_adders<uint16_t, int8_t>() : row_adders<uint16_t, float>()).back();
-    for (int64_t f = 0; f < view_.n_features; ++f) starts_[f + 1] = starts_[f] + view_.record_sizes[f];
-    require(starts_[view_.n_features] + read_ahead == static_cast<int64_t>(bytes_.size()),
-            "the records do not fit their sizes");
+    long_starts_.assign(1, 0);
+    for (int64_t f = 0; f < view_.n_features; ++f) long_starts_.push_back(long_starts_.back() + view_.record_sizes[f]);
+    const int64_t n_bytes = long_starts_.back();
+    require(n_bytes + read_ahead == static_cast<int64_t>(bytes_.size()), "the records do not fit their sizes");
+    if (n_bytes <= UINT32_MAX) {
+        short_starts_.assign(long_starts_.begin(), long_starts_.end());
+        std::vector<int64_t>().swap(long_starts_);
+    }
     for (int64_t f = 0; f < view_.n_features; ++f)
         if (view_.record_sizes[f] > 0) check_record(f);
 }
@@ -181,9 +191,19 @@ void LinearLevel::find(const Document& document, std::span<const int32_t> cluste
         found.places.push_back({begin, begin, begin + n_each, begin + n_each, row_form(clusters[rank]).lists_below()});
         found.rank_of[clusters[rank]] = static_cast<int32_t>(rank);
     }
-    const Search search{bytes_.data(), starts_.data(), form_, clusters, found};
-    if (form_.number_bytes == 2) search_short(search, document);
-    else search_long(search, document);
+    float least = 0, largest = 0;
+    for (const float value : document.values) {
+        least = std::min(least, value);
+        largest = std::max(largest, value);
+    }
+    found.largest = least < 0 ? 0 : largest;
+    const Search search{bytes_.data(), form_, clusters, found};
+    const auto search_from = [&](const auto* starts) {
+        if (form_.number_bytes == 2) search_few(search, starts, document);
+        else search_many(search, starts, document);
+    };
+    if (long_starts_.empty()) search_from(short_starts_.data());
+    else search_from(long_starts_.data());
     for (const int32_t cluster : clusters) found.rank_of[cluster] = -1;
 }
 
@@ -192,7 +212,7 @@ void LinearLevel::score(int64_t cluster, const FoundRows& found, size_t rank, fl
     const int64_t n = size(cluster);
     std::fill(scores, scores + padded(n), 0.f);
     const AddRows add_rows = has_short_columns(n) ? add_short_ : add_long_;
-    add_rows(found.places[rank].lists(), found.places[rank].bitmaps(), n, scores);
+    add_rows(found.places[rank].lists(), found.places[rank].bitmaps(), n, found.largest, scores);
     const int64_t first = first_slot(cluster);
     finish(view_.scales ? view_.scales + first : nullptr, view_.bias + first, n, cluster_score, activation, scores);
 }
@@ -212,7 +232,7 @@ std::vector<std::pair<int32_t, float>> LinearLevel::slot_weights(int64_t cluster
 }
 
 RecordShape LinearLevel::shape(int64_t feature) const {
-    const uint8_t* const record = bytes_.data() + starts_[feature];
+    const uint8_t* const record = bytes_.data() + record_start(feature);
     const auto kind = static_cast<RecordKind>(record[0]);
     uint32_t n_rows = kind;
     if (kind == long_list) n_rows = read_as<uint32_t>(record + 1);
@@ -227,7 +247,7 @@ RecordShape LinearLevel::shape(int64_t feature) const {
 // Calls visit(cluster, bytes of the row, their number) for each row of a feature.
 template <class F>
 void LinearLevel::for_each_row(int64_t feature, F&& visit) const {
-    const uint8_t* const record = bytes_.data() + starts_[feature];
+    const uint8_t* const record = bytes_.data() + record_start(feature);
     if (view_.record_sizes[feature] == 0) return;
     if (form_.n_clusters == 1) return visit(int64_t{0}, record, view_.record_sizes[feature]);
     const RecordShape here = shape(feature);
@@ -273,7 +293,7 @@ void LinearLevel::for_each_weight(int64_t cluster, const uint8_t* row, uint32_t 
 
 void LinearLevel::check_record(int64_t feature) {
     const uint64_t n_bytes = view_.record_sizes[feature];
-    const uint8_t* const record = bytes_.data() + starts_[feature];
+    const uint8_t* const record = bytes_.data() + record_start(feature);
     if (form_.n_clusters > 1) {
         const bool known = record[0] > 0 && record[0] <= bitmap_long;
         const bool is_bitmap = record[0] >= bitmap_short;

@@ -40,6 +40,7 @@ struct FoundRows {
         std::span<const FoundRow> bitmaps() const { return {bitmap_begin, end}; }
     };
     std::vector<Place> places;       // [rank of the cluster]
+    float largest = 0;               // value of the document, or 0 if one is negative
     std::vector<FoundRow> rows;
     std::vector<int32_t> rank_of;    // scratch: [cluster], or -1
 };
@@ -68,6 +69,9 @@ class LinearLevel {
 
   private:
     RowForm row_form(int64_t cluster) const { return RowForm(size(cluster), view_.scales != nullptr); }
+    int64_t record_start(int64_t feature) const {
+        return long_starts_.empty() ? short_starts_[feature] : long_starts_[feature];
+    }
     RecordShape shape(int64_t feature) const;
     void check_record(int64_t feature);
     template <class F>
@@ -78,7 +82,9 @@ class LinearLevel {
     LevelWeightsView view_;
     HugePages bytes_;
     RecordForm form_;
-    std::vector<int64_t> starts_;  // [n_features + 1], of records
+    // [n_features + 1], of records; the short ones where they suffice, since more of them are in cache.
+    std::vector<uint32_t> short_starts_;
+    std::vector<int64_t> long_starts_;
     AddRows add_short_, add_long_;
     int64_t n_weights_ = 0;
 };

@@ -5,6 +5,8 @@
 #include <immintrin.h>
 #define POLYSEME_AVX2 __attribute__((target("avx2,fma,bmi2,popcnt")))
 #define POLYSEME_AVX512 __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx2,fma,bmi2,popcnt")))
+#define POLYSEME_VNNI \
+    __attribute__((target("avx512vnni,avx512vbmi2,avx512f,avx512bw,avx512vl,avx512dq,avx2,fma,bmi2,popcnt")))
 #define POLYSEME_VBMI2 \
     __attribute__((target("avx512vbmi2,avx512f,avx512bw,avx512vl,avx512dq,avx2,fma,bmi2,popcnt")))
 #endif
@@ -15,7 +17,7 @@ namespace {
 
 template <class Column, class Weight>
 void add_rows_anywhere(std::span<const FoundRow> lists, std::span<const FoundRow> bitmaps,
-                       int64_t n_slots, float* sums) {
+                       int64_t n_slots, float, float* sums) {
     const uint32_t n_bitmap = bitmap_bytes(n_slots);
     for (const FoundRow& row : lists) {
         const uint32_t count = row.size / (sizeof(Column) + sizeof(Weight));
@@ -67,7 +69,7 @@ constexpr ByteMasks byte_masks;
 
 template <class Column>
 POLYSEME_AVX2 void add_rows_avx2(std::span<const FoundRow> lists, std::span<const FoundRow> bitmaps,
-                                 int64_t n_slots, float* sums) {
+                                 int64_t n_slots, float, float* sums) {
     const uint32_t n_bitmap = bitmap_bytes(n_slots);
     Products<Column> products;
     for (const FoundRow& row : lists) {
@@ -122,7 +124,7 @@ POLYSEME_AVX512 __attribute__((always_inline)) inline void add_lists_avx512(std:
 // Two bytes of the bitmap at a time; behind an odd last one lie weights.
 template <class Column>
 POLYSEME_AVX512 void add_rows_avx512(std::span<const FoundRow> lists, std::span<const FoundRow> bitmaps,
-                                     int64_t n_slots, float* sums) {
+                                     int64_t n_slots, float, float* sums) {
     add_lists_avx512<Column>(lists, sums);
     const uint32_t n_bitmap = bitmap_bytes(n_slots), n_pairs = (n_bitmap + 1) / 2;
     const uint32_t last_bits = n_bitmap % 2 == 0 ? 0xFFFF : 0xFF;
@@ -143,7 +145,7 @@ POLYSEME_AVX512 void add_rows_avx512(std::span<const FoundRow> lists, std::span<
 // Eight bytes of the bitmap at a time.
 template <class Column>
 POLYSEME_VBMI2 void add_rows_vbmi2(std::span<const FoundRow> lists, std::span<const FoundRow> bitmaps,
-                                   int64_t n_slots, float* sums) {
+                                   int64_t n_slots, float, float* sums) {
     add_lists_avx512<Column>(lists, sums);
     const uint32_t n_bitmap = bitmap_bytes(n_slots), n_whole = n_bitmap / 8, n_left = n_bitmap % 8;
     const uint64_t last_bits = (uint64_t{1} << (8 * n_left)) - 1;
@@ -177,6 +179,82 @@ POLYSEME_VBMI2 void add_rows_vbmi2(std::span<const FoundRow> lists, std::span<co
     }
 }
 
+// Four rows at a time in whole numbers: a value is sixteen bits, whose high and low bytes are
+// multiplied with bytes of weights and summed up apart.
+struct FourRows {
+    const uint8_t* bitmaps[4];
+    const uint8_t* weights[4];
+    uint32_t high_bytes, low_bytes;
+};
+
+template <class Column>
+POLYSEME_VNNI void add_rows_vnni(std::span<const FoundRow> lists, std::span<const FoundRow> bitmaps,
+                                 int64_t n_slots, float largest, float* sums) {
+    // It pays for wide rows; and sums of very many might not fit 32 bits.
+    if (!(largest > 0) || n_slots <= 64 || bitmaps.size() > 60'000)
+        return add_rows_vbmi2<Column>(lists, bitmaps, n_slots, largest, sums);
+    add_lists_avx512<Column>(lists, sums);
+    thread_local std::vector<uint8_t> nothing;  // a row without weights
+    nothing.resize(bitmap_bytes(n_slots) + read_ahead);
+    thread_local std::vector<FourRows> fours;
+    fours.resize((bitmaps.size() + 3) / 4);
+    const uint32_t n_bitmap = bitmap_bytes(n_slots);
+    const float steps_per_value = 65535.f / largest;
+    for (size_t g = 0; g < fours.size(); ++g) {
+        FourRows& four = fours[g];
+        four.high_bytes = four.low_bytes = 0;
+        for (size_t r = 0; r < 4; ++r) {
+            const bool there = 4 * g + r < bitmaps.size();
+            const FoundRow row = there ? bitmaps[4 * g + r] : FoundRow{nothing.data(), 0, 0};
+            four.bitmaps[r] = row.bytes;
+            four.weights[r] = row.bytes + (there ? n_bitmap : 0);
+            const auto value = static_cast<uint32_t>(std::min(row.value * steps_per_value + 0.5f, 65535.f));
+            four.high_bytes |= (value >> 8) << (8 * r);
+            four.low_bytes |= (value & 0xFF) << (8 * r);
+        }
+    }
+    const uint32_t n_words = (n_bitmap + 7) / 8;
+    for (uint32_t word = 0; word < n_words; ++word) {
+        const uint32_t n_left = n_bitmap - 8 * word;
+        const uint64_t valid = n_left >= 8 ? ~uint64_t{0} : (uint64_t{1} << (8 * n_left)) - 1;
+        // Of the numbers in sums[i], the four in part L belong to the slots from 16 L + 4 i on.
+        __m512i high[4], low[4];
+        for (int i = 0; i < 4; ++i) high[i] = low[i] = _mm512_setzero_si512();
+        for (FourRows& four : fours) {
+            __m512i rows[4];
+            for (int r = 0; r < 4; ++r) {
+                const uint64_t bits = read_as<uint64_t>(four.bitmaps[r] + 8 * word) & valid;
+                rows[r] = _mm512_maskz_expand_epi8(bits, _mm512_loadu_si512(four.weights[r]));
+                four.weights[r] += _mm_popcnt_u64(bits);
+            }
+            const __m512i first_low = _mm512_unpacklo_epi8(rows[0], rows[1]);
+            const __m512i first_high = _mm512_unpackhi_epi8(rows[0], rows[1]);
+            const __m512i last_low = _mm512_unpacklo_epi8(rows[2], rows[3]);
+            const __m512i last_high = _mm512_unpackhi_epi8(rows[2], rows[3]);
+            const __m512i mixed[4] = {
+                _mm512_unpacklo_epi16(first_low, last_low), _mm512_unpackhi_epi16(first_low, last_low),
+                _mm512_unpacklo_epi16(first_high, last_high), _mm512_unpackhi_epi16(first_high, last_high)};
+            const __m512i high_bytes = _mm512_set1_epi32(static_cast<int>(four.high_bytes));
+            const __m512i low_bytes = _mm512_set1_epi32(static_cast<int>(four.low_bytes));
+            for (int i = 0; i < 4; ++i) {
+                high[i] = _mm512_dpbusd_epi32(high[i], high_bytes, mixed[i]);
+                low[i] = _mm512_dpbusd_epi32(low[i], low_bytes, mixed[i]);
+            }
+        }
+        const __m512 unit = _mm512_set1_ps(largest / 65535.f);
+        alignas(64) float products[4][16];
+        for (int i = 0; i < 4; ++i) {
+            const __m512 whole = _mm512_fmadd_ps(_mm512_cvtepi32_ps(high[i]), _mm512_set1_ps(256.f),
+                                                 _mm512_cvtepi32_ps(low[i]));
+            _mm512_store_ps(products[i], _mm512_mul_ps(whole, unit));
+        }
+        const int64_t n_parts = std::min<int64_t>(4, (padded(n_slots) - 64 * word) / 16);
+        for (int64_t part = 0; part < n_parts; ++part)
+            for (int i = 0; i < 4; ++i)
+                for (int j = 0; j < 4; ++j) sums[64 * word + 16 * part + 4 * i + j] += products[i][4 * part + j];
+    }
+}
+
 #endif  // POLYSEME_X86
 
 }  // namespace
@@ -193,6 +271,8 @@ std::vector<AddRows> row_adders() {
             adders.push_back(add_rows_avx512<Column>);
         if (adders.back() == add_rows_avx512<Column> && __builtin_cpu_supports("avx512vbmi2"))
             adders.push_back(add_rows_vbmi2<Column>);
+        if (adders.back() == add_rows_vbmi2<Column> && __builtin_cpu_supports("avx512vnni"))
+            adders.push_back(add_rows_vnni<Column>);
     }
 #endif
     return adders;

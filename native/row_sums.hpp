@@ -21,11 +21,12 @@ struct FoundRow {
 inline int64_t padded(int64_t n_slots) { return (n_slots + 15) / 16 * 16; }
 
 // `lists` are rows whose slots are a list, `bitmaps` the others. `sums` has padded(n_slots) places.
+// No value exceeds `largest`, and none is negative, or else it is 0.
 using AddRows = void (*)(std::span<const FoundRow> lists, std::span<const FoundRow> bitmaps, int64_t n_slots,
-                         float* sums);
+                         float largest, float* sums);
 
 // One for each kind of processor that this one can stand in for; the last is the fastest. They
-// differ in rounding only.
+// differ in rounding only; one takes values as multiples of 1/65535 of the largest.
 template <class Column, class Weight>
 std::vector<AddRows> row_adders();
 

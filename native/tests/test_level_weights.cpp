@@ -145,14 +145,19 @@ TEST("all ways to add rows agree") {
         }
         std::vector<FoundRow> lists, bitmaps;
         for (size_t r = 0; r < rows.size(); ++r)
-            (kinds[r].second ? lists : bitmaps).push_back({rows[r].data(), kinds[r].first, float(r % 5) - 1.5f});
+            (kinds[r].second ? lists : bitmaps).push_back({rows[r].data(), kinds[r].first, float(r % 5) * 0.21f});
         const auto adders = form.column_bytes == 1 ? row_adders<uint8_t, int8_t>() : row_adders<uint16_t, int8_t>();
-        std::vector<float> expected;
-        for (const AddRows add_rows : adders) {
-            std::vector<float> sums(padded(n_slots), 1.f);
-            add_rows(lists, bitmaps, n_slots, sums.data());
-            if (expected.empty()) expected = sums;
-            for (size_t j = 0; j < sums.size(); ++j) CHECK(std::fabs(sums[j] - expected[j]) < 0.01f);
+        for (const bool negative : {false, true}) {
+            if (negative)
+                for (auto* some : {&lists, &bitmaps})
+                    for (FoundRow& row : *some) row.value -= 0.3f;
+            std::vector<float> expected;
+            for (const AddRows add_rows : adders) {
+                std::vector<float> sums(padded(n_slots), 1.f);
+                add_rows(lists, bitmaps, n_slots, negative ? 0.f : 0.84f, sums.data());
+                if (expected.empty()) expected = sums;
+                for (size_t j = 0; j < sums.size(); ++j) CHECK(std::fabs(sums[j] - expected[j]) < 0.05f);
+            }
         }
     }
 }

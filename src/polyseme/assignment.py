@@ -228,13 +228,13 @@ def method_named(name: str) -> Method:
 
 
 def default_max_cluster_size(present: LabelClusters, copies: int = 1) -> int:
-    """Return three times the mean number of labels of a cluster, rounded up.
+    """Return three times the mean number of labels of a cluster, rounded down.
 
     With more than two copies, half as much again as the mean number of all copies. Enough to keep
     the gain of choosing freely, small enough to keep every cluster quick.
     """
     n_halves = max(6, 3 * copies) * present.n_labels
-    return max(1, -(-n_halves // (2 * max(1, present.n_clusters))))
+    return max(1, n_halves // (2 * max(1, present.n_clusters)))
 
 
 def _checked_max_cluster_size(
