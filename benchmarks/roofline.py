@@ -95,24 +95,19 @@ def machine_limits(helper: ctypes.CDLL, n_threads: int) -> dict[str, float]:
     }
 
 
-def weights_by_cluster(weights: LinearWeights, clusters: np.ndarray[Any, Any]) -> sp.csr_array:
+def weights_by_cluster(weights: LinearWeights) -> sp.csr_array:
     """Features x clusters: the kept weights of each cluster for each feature."""
-    features: list[Any] = []
-    columns: list[Any] = []
-    for cluster in clusters.tolist():
-        for slot in range(weights.slot_starts[cluster], weights.slot_starts[cluster + 1]):
-            found, _ = weights.slot_weights(cluster, slot)
-            features.append(found)
-            columns.append(np.full(len(found), cluster))
-    shape = (weights.n_features, len(weights.slot_starts) - 1)
-    if not features:
-        return sp.csr_array(shape, dtype=np.int64)
-    places = (np.concatenate(features), np.concatenate(columns))
-    return sp.csr_array((np.ones(len(places[0]), dtype=np.int64), places), shape=shape)
+    by_slot = weights.to_rows().to_scipy()
+    n_clusters = len(weights.slot_starts) - 1
+    cluster_of = np.repeat(np.arange(n_clusters), np.diff(weights.slot_starts))
+    features = np.repeat(np.arange(weights.n_features), np.diff(by_slot.indptr))
+    ones = np.ones(by_slot.nnz, dtype=np.int64)
+    shape = (weights.n_features, n_clusters)
+    return sp.csr_array((ones, (features, cluster_of[by_slot.indices])), shape=shape)
 
 
 def prediction_counts(model: XRLinear, X: SparseRows) -> dict[str, float]:
-    """Count what one document needs on average, walking the levels as prediction does."""
+    """Count what one document needs on average if no node of the beam is left out."""
     present = sp.csr_array(
         (np.ones(X.n_stored, dtype=np.int64), X.columns, X.starts), shape=X.shape
     )
@@ -124,7 +119,7 @@ def prediction_counts(model: XRLinear, X: SparseRows) -> dict[str, float]:
         above = replace(model.matcher_, levels=model.matcher_.levels[:depth])
         visited = above.match(X, model.beam_size).to_scipy() if depth else root_visits(X.n_rows)
         visited.data = np.ones_like(visited.data)
-        counts = weights_by_cluster(weights, np.unique(visited.indices))
+        counts = weights_by_cluster(weights)
         used = float((present @ counts).multiply(visited).sum())
         rows = float((present @ (counts > 0).astype(np.int64)).multiply(visited).sum())
         stored_bytes = sum(array.nbytes for array in weights.to_arrays().values())
@@ -135,8 +130,9 @@ def prediction_counts(model: XRLinear, X: SparseRows) -> dict[str, float]:
         totals["bytes"] += used * stored_bytes / max(1, weights.n_weights)
     totals["bytes"] += 8.0 * X.n_stored  # the document itself: columns and values
     per_document = {name: total / X.n_rows for name, total in totals.items()}
-    # A lookup reads a line of the index at most, a row that is found one more line.
-    per_document["lines"] = per_document["lookups"] + per_document["rows_found"]
+    # Of a record two lines at least (which clusters, and where), and one of each row.
+    records = len(levels) * X.n_stored / X.n_rows
+    per_document["lines"] = 2 * records + per_document["rows_found"]
     per_document["flops"] = 2 * per_document["weights"]
     return per_document
 

@@ -220,15 +220,27 @@ void LinearLevel::score(int64_t cluster, const FoundRows& found, size_t rank, fl
 std::vector<std::pair<int32_t, float>> LinearLevel::slot_weights(int64_t cluster, int64_t slot) const {
     std::vector<std::pair<int32_t, float>> weights;
     const float scale = view_.scales ? view_.scales[first_slot(cluster) + slot] : 1.f;
-    for (int64_t f = 0; f < view_.n_features; ++f) {
-        for_each_row(f, [&](int64_t there, const uint8_t* row, uint32_t size) {
-            if (there != cluster) return;
-            for_each_weight(there, row, size, [&](int64_t column, float weight) {
-                if (column == slot) weights.emplace_back(static_cast<int32_t>(f), weight * scale);
-            });
-        });
+    const std::vector<int32_t> clusters{static_cast<int32_t>(cluster)};
+    const float one = 1;
+    FoundRows found;
+    for (int32_t f = 0; f < view_.n_features; ++f) {
+        find({{&f, 1}, {&one, 1}}, clusters, found);
+        for (const auto rows : {found.places[0].lists(), found.places[0].bitmaps()})
+            for (const FoundRow& row : rows)
+                for_each_weight_of(cluster, row.bytes, row.size, [&](int64_t column, float weight) {
+                    if (column == slot) weights.emplace_back(f, weight * scale);
+                });
     }
     return weights;
+}
+
+void LinearLevel::for_each_weight(int64_t feature, const std::function<void(int64_t, float)>& visit) const {
+    for_each_row(feature, [&](int64_t cluster, const uint8_t* row, uint32_t size) {
+        for_each_weight_of(cluster, row, size, [&](int64_t column, float weight) {
+            const int64_t slot = first_slot(cluster) + column;
+            visit(slot, view_.scales ? weight * view_.scales[slot] : weight);
+        });
+    });
 }
 
 RecordShape LinearLevel::shape(int64_t feature) const {
@@ -270,7 +282,7 @@ void LinearLevel::for_each_row(int64_t feature, F&& visit) const {
 
 // Calls visit(slot, weight) for each weight of a row.
 template <class F>
-void LinearLevel::for_each_weight(int64_t cluster, const uint8_t* row, uint32_t size, F&& visit) const {
+void LinearLevel::for_each_weight_of(int64_t cluster, const uint8_t* row, uint32_t size, F&& visit) const {
     const RowForm form = row_form(cluster);
     auto weight_at = [&](const uint8_t* at) {
         return form.weight_bytes == 1 ? float(read_as<int8_t>(at)) : read_as<float>(at);
@@ -339,7 +351,7 @@ void LinearLevel::check_record(int64_t feature) {
             for (uint32_t g = 0; g < form.n_bitmap; ++g) n += static_cast<uint32_t>(std::popcount(row[g]));
         }
         require(n > 0 && form.size(n) == size, "the size of a row does not fit its weights");
-        for_each_weight(cluster, row, size, [&](int64_t column, float weight) {
+        for_each_weight_of(cluster, row, size, [&](int64_t column, float weight) {
             require(column < this->size(cluster), "a slot number is out of range");
             require(weight - weight == 0, "a weight is not finite");
         });

@@ -1,6 +1,7 @@
 // One trained level of the model, ready to score documents.
 #pragma once
 
+#include <functional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -52,6 +53,7 @@ class LinearLevel {
     explicit LinearLevel(const LevelWeightsView& weights);
 
     int64_t n_clusters() const { return view_.n_clusters; }
+    int64_t n_features() const { return view_.n_features; }
     int64_t n_slots() const { return view_.slot_starts[view_.n_clusters]; }
     int64_t first_slot(int64_t cluster) const { return view_.slot_starts[cluster]; }
     int64_t size(int64_t cluster) const { return first_slot(cluster + 1) - first_slot(cluster); }
@@ -67,6 +69,9 @@ class LinearLevel {
     // The features of one slot, counted within its cluster, and their weights; by feature.
     std::vector<std::pair<int32_t, float>> slot_weights(int64_t cluster, int64_t slot) const;
 
+    // Calls visit(slot, weight) for every weight of a feature, slots ascending.
+    void for_each_weight(int64_t feature, const std::function<void(int64_t, float)>& visit) const;
+
   private:
     RowForm row_form(int64_t cluster) const { return RowForm(size(cluster), view_.scales != nullptr); }
     int64_t record_start(int64_t feature) const {
@@ -77,7 +82,7 @@ class LinearLevel {
     template <class F>
     void for_each_row(int64_t feature, F&& visit) const;
     template <class F>
-    void for_each_weight(int64_t cluster, const uint8_t* row, uint32_t size, F&& visit) const;
+    void for_each_weight_of(int64_t cluster, const uint8_t* row, uint32_t size, F&& visit) const;
 
     LevelWeightsView view_;
     HugePages bytes_;

@@ -70,6 +70,23 @@ nb::tuple slot_weights(const BoundLevel& bound, int64_t cluster, int64_t slot) {
     return nb::make_tuple(to_numpy(std::move(features)), to_numpy(std::move(weights)));
 }
 
+// All weights, features x slots.
+nb::tuple all_weights(const BoundLevel& bound) {
+    std::vector<int64_t> starts(1, 0);
+    std::vector<int32_t> slots;
+    std::vector<float> weights;
+    slots.reserve(bound.level->n_weights());
+    weights.reserve(bound.level->n_weights());
+    for (int64_t f = 0; f < bound.level->n_features(); ++f) {
+        bound.level->for_each_weight(f, [&](int64_t slot, float weight) {
+            slots.push_back(static_cast<int32_t>(slot));
+            weights.push_back(weight);
+        });
+        starts.push_back(static_cast<int64_t>(slots.size()));
+    }
+    return nb::make_tuple(to_numpy(std::move(starts)), to_numpy(std::move(slots)), to_numpy(std::move(weights)));
+}
+
 struct Scratch {
     BeamScratch beam;
     RankScratch rank;
@@ -334,7 +351,8 @@ void bind_prediction(nb::module_& m) {
         .def_prop_ro("n_clusters", [](const BoundLevel& b) { return b.level->n_clusters(); })
         .def_prop_ro("n_slots", [](const BoundLevel& b) { return b.level->n_slots(); })
         .def_prop_ro("n_weights", [](const BoundLevel& b) { return b.level->n_weights(); })
-        .def("slot_weights", &slot_weights, nb::arg("cluster"), nb::arg("slot"));
+        .def("slot_weights", &slot_weights, nb::arg("cluster"), nb::arg("slot"))
+        .def("all_weights", &all_weights);
     m.def("linear_level", &level_of, nb::arg("slot_starts").noconvert(),
           nb::arg("record_sizes").noconvert(), nb::arg("bytes").noconvert(),
           nb::arg("scales").noconvert(), nb::arg("bias").noconvert());

@@ -106,6 +106,7 @@ class LinearLevel:
     n_slots: int
     n_weights: int
     def slot_weights(self, cluster: int, slot: int) -> tuple[_Int32, _Float]: ...
+    def all_weights(self) -> tuple[_Int64, _Int32, _Float]: ...
 
 def linear_level(
     slot_starts: npt.NDArray[Any],

@@ -128,6 +128,10 @@ class LinearWeights:
         """Number of stored weights, biases not counted."""
         return self.level.n_weights
 
+    def to_rows(self) -> SparseRows:
+        """Return all weights, shape (n_features, n_slots)."""
+        return SparseRows(*self.level.all_weights(), len(self.bias))
+
     def slot_weights(
         self, cluster: int, slot: int
     ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]:

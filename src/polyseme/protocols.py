@@ -25,6 +25,7 @@ class Matcher(Protocol):
         tree: LabelTree,
         *,
         start_from: M | None = None,
+        is_draft: bool = False,
         progress: ProgressCallback | None = None,
     ) -> M:
         """Learn to match documents to clusters.
@@ -39,6 +40,9 @@ class Matcher(Protocol):
         start_from : matcher, optional
             A matcher that was trained for other targets, to be tuned rather than begun anew
             where the kind of matcher allows.
+        is_draft : bool
+            Whether this training only has to tell where labels belong, and is followed by
+            another: it may then be done in haste.
         """
         ...
 

@@ -187,6 +187,13 @@ def test_weights_too_large_for_sixteen_bits_are_kept_exactly():
     assert found == pytest.approx([1, 2], rel=1e-2)
 
 
+def test_all_weights_are_those_of_the_slots(problem):
+    X, Y = problem
+    trained = train_slots(X, Y, clusters_of([0, 3], [1, 2, 4], n_labels=5))
+    everything = trained.to_rows().to_scipy().toarray()
+    np.testing.assert_array_equal(everything.T, dense_weights(trained)[0])
+
+
 def test_weights_come_back_from_their_arrays(problem):
     X, Y = problem
     trained = train_slots(X, Y, ALL_FIVE)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -14,6 +14,8 @@ from polyseme.sparse_rows import SparsePattern, SparseRows
 from polyseme.training_rows import choose_training_rows
 
 __all__ = ["LinearTreeMatcher"]
+
+DRAFT_ITER = 4
 
 
 @dataclass
@@ -46,12 +48,19 @@ class LinearTreeMatcher:
         tree: LabelTree,
         *,
         start_from: LinearTreeMatcher | None = None,
+        is_draft: bool = False,
         progress: ProgressCallback | None = None,
     ) -> LinearTreeMatcher:
         """Train all levels.
 
-        `start_from` is not used: each node's problem has one solution, found from zero.
+        `start_from` is not used: each node's problem has one solution, found from zero. A draft
+        takes a few passes only; the slots that are chosen with it are as good.
         """
+        how = (
+            replace(self.how, max_iter=min(self.how.max_iter, DRAFT_ITER))
+            if is_draft
+            else self.how
+        )
         self.levels, self.n_features = [], X.n_columns
         n_done = 0
         for level in range(tree.n_levels):
@@ -68,7 +77,7 @@ class LinearTreeMatcher:
                     tree.child_starts(level),
                     np.arange(tree.n_nodes(level + 1), dtype=np.int32),
                     tree.ancestors(cluster_targets, level + 1),
-                    self.how,
+                    how,
                     progress=_counting_from(n_done, progress),
                 )
             )
