@@ -77,14 +77,14 @@ def disentangle(
         Whether the matcher learns the new clusters (the paper's "alternative update").
     """
     progress = progress or Progress(enabled=False)
-    retrained = rounds if finetune_matcher else 0
+    is_draft = finetune_matcher and rounds > 0  # trained again before it counts
     with progress.phase("Training the matcher", _n_nodes(tree)) as step:
         targets = cluster_targets(Y, clusters)
-        matcher.fit(X, targets, tree, is_draft=retrained > 0, progress=step)  # line 4
+        matcher.fit(X, targets, tree, is_draft=is_draft, progress=step)  # line 4
 
     assignments: list[Assignment] = []
     slot_documents = None
-    for round_number in range(1, rounds + 1):
+    for _ in range(rounds):
         with progress.phase("Matching", X.n_rows) as step:
             matched = matcher.match(X, beam_size, progress=step)  # line 5, the paper's M
         with progress.phase("Assigning labels"):
@@ -94,14 +94,8 @@ def disentangle(
         slot_documents = counted.count_at(clusters)
         if finetune_matcher:
             with progress.phase("Training the matcher again", _n_nodes(tree)) as step:
-                matcher.fit(  # line 8
-                    X,
-                    cluster_targets(Y, clusters),
-                    tree,
-                    start_from=matcher,
-                    is_draft=round_number < retrained,
-                    progress=step,
-                )
+                targets = cluster_targets(Y, clusters)
+                matcher.fit(X, targets, tree, start_from=matcher, progress=step)  # line 8
 
     final_matched = None
     if training_rows != "teacher-forcing" or sense_positives:

@@ -326,7 +326,7 @@ def test_whatever_the_bytes_of_the_weights_are_nothing_crashes(folder, part):
         else:
             loaded.predict_top_k(documents, 3)
         shutil.rmtree(copy)
-    assert n_refused > 5
+    assert n_refused > 1
 
 
 @pytest.mark.parametrize(
