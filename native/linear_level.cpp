@@ -164,7 +164,7 @@ uint32_t read_number(const uint8_t* at, uint32_t n_bytes) {
 
 }  // namespace
 
-LinearLevel::LinearLevel(const LevelWeightsView& weights)
+LinearLevel::LinearLevel(const LevelWeightsView& weights, bool is_trusted)
     : view_(weights), bytes_(weights.bytes), form_(weights.n_clusters) {
     add_short_ = (view_.scales ? row_adders<uint8_t, int8_t>() : row_adders<uint8_t, float>()).back();
     add_long_ = (view_.scales ? row_adders<uint16_t, int8_t>() : row_adders<uint16_t, float>()).back();
@@ -176,8 +176,19 @@ LinearLevel::LinearLevel(const LevelWeightsView& weights)
         short_starts_.assign(long_starts_.begin(), long_starts_.end());
         std::vector<int64_t>().swap(long_starts_);
     }
-    for (int64_t f = 0; f < view_.n_features; ++f)
+    for (int64_t f = 0; f < view_.n_features && !is_trusted; ++f)
         if (view_.record_sizes[f] > 0) check_record(f);
+}
+
+int64_t LinearLevel::n_weights() const {
+    int64_t n = 0;
+    for (int64_t f = 0; f < view_.n_features; ++f)
+        for_each_row(f, [&](int64_t cluster, const uint8_t*, uint32_t size) {
+            const RowForm form = row_form(cluster);
+            const bool is_list = size < form.lists_below();
+            n += is_list ? form.list_length(size) : (size - form.n_bitmap) / form.weight_bytes;
+        });
+    return n;
 }
 
 void LinearLevel::find(const Document& document, std::span<const int32_t> clusters, FoundRows& found) const {
@@ -303,7 +314,7 @@ void LinearLevel::for_each_weight_of(int64_t cluster, const uint8_t* row, uint32
     }
 }
 
-void LinearLevel::check_record(int64_t feature) {
+void LinearLevel::check_record(int64_t feature) const {
     const uint64_t n_bytes = view_.record_sizes[feature];
     const uint8_t* const record = bytes_.data() + record_start(feature);
     if (form_.n_clusters > 1) {
@@ -355,7 +366,6 @@ void LinearLevel::check_record(int64_t feature) {
             require(column < this->size(cluster), "a slot number is out of range");
             require(weight - weight == 0, "a weight is not finite");
         });
-        n_weights_ += n;
     });
 }
 

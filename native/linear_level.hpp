@@ -49,15 +49,15 @@ struct FoundRows {
 class LinearLevel {
   public:
     // Copies the bytes, looks at the other arrays in place. Checks that nothing leads outside an
-    // array, whoever wrote the file; throws std::invalid_argument.
-    explicit LinearLevel(const LevelWeightsView& weights);
+    // array, whoever wrote the file, unless they come from training; throws std::invalid_argument.
+    explicit LinearLevel(const LevelWeightsView& weights, bool is_trusted = false);
 
     int64_t n_clusters() const { return view_.n_clusters; }
     int64_t n_features() const { return view_.n_features; }
     int64_t n_slots() const { return view_.slot_starts[view_.n_clusters]; }
     int64_t first_slot(int64_t cluster) const { return view_.slot_starts[cluster]; }
     int64_t size(int64_t cluster) const { return first_slot(cluster + 1) - first_slot(cluster); }
-    int64_t n_weights() const { return n_weights_; }
+    int64_t n_weights() const;
 
     // Looks up the features of a document for these clusters.
     void find(const Document& document, std::span<const int32_t> clusters, FoundRows& found) const;
@@ -78,7 +78,7 @@ class LinearLevel {
         return long_starts_.empty() ? short_starts_[feature] : long_starts_[feature];
     }
     RecordShape shape(int64_t feature) const;
-    void check_record(int64_t feature);
+    void check_record(int64_t feature) const;
     template <class F>
     void for_each_row(int64_t feature, F&& visit) const;
     template <class F>
@@ -91,7 +91,6 @@ class LinearLevel {
     std::vector<uint32_t> short_starts_;
     std::vector<int64_t> long_starts_;
     AddRows add_short_, add_long_;
-    int64_t n_weights_ = 0;
 };
 
 }  // namespace polyseme

@@ -38,7 +38,8 @@ struct BoundLevel {
 };
 
 BoundLevel level_of(const In<int64_t>& slot_starts, const In<uint32_t>& record_sizes,
-                    const In<uint8_t>& bytes, const In<float>& scales, const In<float>& bias) {
+                    const In<uint8_t>& bytes, const In<float>& scales, const In<float>& bias,
+                    bool is_trusted) {
     const auto size = [](const auto& array) { return static_cast<int64_t>(array.size()); };
     require(record_sizes.size() >= 1, "there must be at least one feature");
     require_starts(slot_starts, size(bias), "slot starts do not fit the bias");
@@ -53,7 +54,7 @@ BoundLevel level_of(const In<int64_t>& slot_starts, const In<uint32_t>& record_s
     view.scales = scales.size() > 0 ? scales.data() : nullptr;
     view.bias = bias.data();
     BoundLevel bound;
-    bound.level = std::make_unique<LinearLevel>(view);
+    bound.level = std::make_unique<LinearLevel>(view, is_trusted);
     bound.arrays = {nb::cast(slot_starts), nb::cast(record_sizes), nb::cast(bytes), nb::cast(scales),
                     nb::cast(bias)};
     return bound;
@@ -355,7 +356,7 @@ void bind_prediction(nb::module_& m) {
         .def("all_weights", &all_weights);
     m.def("linear_level", &level_of, nb::arg("slot_starts").noconvert(),
           nb::arg("record_sizes").noconvert(), nb::arg("bytes").noconvert(),
-          nb::arg("scales").noconvert(), nb::arg("bias").noconvert());
+          nb::arg("scales").noconvert(), nb::arg("bias").noconvert(), nb::arg("is_trusted"));
     nb::class_<Predictor>(m, "Predictor")
         .def(nb::init<const std::vector<BoundLevel*>&, BoundLevel*, const std::optional<In<int32_t>>&,
                       int64_t, int64_t, const std::string&>(),

@@ -114,6 +114,7 @@ def linear_level(
     bytes: npt.NDArray[Any],
     scales: npt.NDArray[Any],
     bias: npt.NDArray[Any],
+    is_trusted: bool,
 ) -> LinearLevel: ...
 
 class Predictor:

@@ -15,6 +15,8 @@ from polyseme.sparse_rows import SparsePattern, SparseRows
 
 __all__ = ["LinearTraining", "LinearWeights"]
 
+_NOT_ARRAYS = ("n_features", "is_trusted")
+
 
 @dataclass(frozen=True)
 class LinearTraining:
@@ -36,8 +38,8 @@ class LinearTraining:
 class LinearWeights:
     """The kept weights of all slots, cluster by cluster, in the form that prediction reads.
 
-    A *row* of a cluster is a feature together with the slots that have a weight for it. The
-    arrays are those of ``native/level_weights.hpp``.
+    The arrays are those of ``native/level_weights.hpp``. They are trusted if they come from
+    training and not from a file.
     """
 
     slot_starts: npt.NDArray[np.int64]
@@ -46,6 +48,7 @@ class LinearWeights:
     scales: npt.NDArray[np.float32]
     bias: npt.NDArray[np.float32]
     n_features: int
+    is_trusted: bool = False
 
     @classmethod
     def train(
@@ -105,23 +108,25 @@ class LinearWeights:
         sizes = arrays["record_sizes"]
         if sizes.max(initial=0) <= np.iinfo(np.uint16).max:
             arrays["record_sizes"] = sizes.astype(np.uint16)
-        return cls(slot_starts=slot_starts, **arrays, n_features=X.n_columns)
+        return cls(slot_starts=slot_starts, **arrays, n_features=X.n_columns, is_trusted=True)
 
     @cached_property
     def level(self) -> _native.LinearLevel:
-        """The native object that scores; it checks all arrays when it is made."""
+        """The native object that scores; arrays that come from a file are checked first."""
         sizes = self.record_sizes.astype(np.uint32, copy=False)
-        return _native.linear_level(**{**self.to_arrays(), "record_sizes": sizes})
+        arrays = {**self.to_arrays(), "record_sizes": sizes}
+        return _native.linear_level(**arrays, is_trusted=self.is_trusted)
 
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
         """Return all arrays by name."""
-        names = [field.name for field in fields(self) if field.name != "n_features"]
+        names = [field.name for field in fields(self) if field.name not in _NOT_ARRAYS]
         return {name: getattr(self, name) for name in names}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, npt.NDArray[Any]], n_features: int) -> LinearWeights:
         """Build from what `to_arrays` gave."""
-        return cls(**arrays, n_features=n_features)
+        fields_of: dict[str, Any] = {**arrays}
+        return cls(**fields_of, n_features=n_features)
 
     @property
     def n_weights(self) -> int:
