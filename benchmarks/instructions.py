@@ -24,7 +24,7 @@ from benchmarks.report import table
 
 # kernel -> the functions of native/ that are its entries, by any part of their demangled name
 KERNELS = {
-    "tree": ["partition_labels", "Bisector"],
+    "tree": ["partition_labels", "Partitioner", "TwoMeans", "GatheredRows"],
     "training": ["train_clusters"],
     "training: solver alone": ["solve_lanes"],
     "beam search": ["walk"],
