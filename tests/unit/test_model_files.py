@@ -4,6 +4,7 @@ import os
 import resource
 import struct
 import zlib
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -143,27 +144,29 @@ def test_a_reader_that_loses_a_race_with_a_save_gets_the_new_model(folder, monke
     assert open_model(folder).description == {"kind": "second"}
 
 
-@pytest.fixture
+@contextmanager
 def small_files_only():
+    """Let no file grow beyond a limit; not for longer, since pytest may write to a file itself."""
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, limits[1]))
-    yield
-    resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
 
 
-@pytest.mark.usefixtures("small_files_only")
 def test_a_save_that_runs_out_of_room_leaves_the_old_model_whole(folder):
     before = listing(folder)
-    with pytest.raises(OSError, match=r"cannot save the model to .*File too large") as caught:
+    too_large = pytest.raises(OSError, match=r"cannot save the model to .*File too large")
+    with small_files_only(), too_large as caught:
         save_model(folder, {"kind": "second"}, {"large": np.zeros(10_000)}, NAMES)
     assert caught.value.errno == errno.EFBIG
     assert listing(folder) == before
     assert open_model(folder).description == {"kind": "first"}
 
 
-@pytest.mark.usefixtures("small_files_only")
 def test_a_first_save_that_fails_leaves_nothing(tmp_path):
-    with pytest.raises(OSError, match="cannot save the model"):
+    with small_files_only(), pytest.raises(OSError, match="cannot save the model"):
         save_model(tmp_path / "a" / "b", {}, {"large": np.zeros(10_000)}, {})
     assert listing(tmp_path) == []
 
