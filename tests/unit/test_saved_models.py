@@ -1,19 +1,18 @@
 """Trained models on disk: what comes back, and what is refused."""
 
 import errno
-import json
 import os
 import resource
 import shutil
-import zlib
 from contextlib import suppress
 
 import numpy as np
 import pytest
-from safetensors.numpy import load_file, save_file
+from safetensors.numpy import load_file, save
 
 import polyseme
 from polyseme import XRLinear, senses
+from tests.model_folders import edit_manifest, manifest_of, replace_weights, weights_of
 from tests.small_data import topics
 
 DATA = topics()
@@ -200,32 +199,15 @@ def test_no_permission_is_one_sentence(folder, model):
 # What is refused
 
 
-def manifest_of(folder):
-    return json.loads((folder / "model.json").read_text())
-
-
-def edit_manifest(folder, **changes):
-    (folder / "model.json").write_text(json.dumps(manifest_of(folder) | changes))
-
-
 def edit_description(folder, **changes):
     edit_manifest(folder, description=manifest_of(folder)["description"] | changes)
 
 
-def weights_file(folder):
-    return folder / manifest_of(folder)["files"]["weights"]["name"]
-
-
 def rewrite_arrays(folder, change):
-    """Let `change` spoil the arrays, and let model.json agree with the new size of the file."""
-    path = weights_file(folder)
-    arrays = {name: array.copy() for name, array in load_file(path).items()}
+    """Let `change` spoil the arrays, and let model.json agree with the new file."""
+    arrays = {name: array.copy() for name, array in load_file(weights_of(folder)).items()}
     change(arrays)
-    save_file(arrays, path)
-    files = manifest_of(folder)["files"]
-    files["weights"]["n_bytes"] = path.stat().st_size
-    files["weights"]["crc32"] = zlib.crc32(path.read_bytes())
-    edit_manifest(folder, files=files)
+    replace_weights(folder, save(arrays))
 
 
 def refused(folder, error=ValueError):
@@ -348,7 +330,7 @@ def test_numbers_that_do_not_fit_in_the_clusters(folder, name, position, value):
 
 
 def test_an_array_that_is_missing_or_of_another_length_or_type(saved, tmp_path):
-    for number, name in enumerate(load_file(weights_file(saved))):
+    for number, name in enumerate(load_file(weights_of(saved))):
         for kind, change in {
             "missing": lambda arrays, name=name: arrays.pop(name),
             "short": lambda arrays, name=name: arrays.update({name: arrays[name][:-1].copy()}),

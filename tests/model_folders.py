@@ -1,0 +1,44 @@
+"""A folder with a saved model, for tests that look into it or spoil it."""
+
+import json
+import struct
+import zlib
+
+import numpy as np
+
+from polyseme.names import Names
+
+ARRAYS = {
+    "weights": np.arange(12, dtype=np.float32).reshape(3, 4).T,
+    "starts": np.array([0, 2, 5]),
+    "empty": np.zeros((0, 3), dtype=np.int32),
+    "scalar": np.array(7, dtype=np.int16),
+    "mask": np.array([True, False, True]),
+}
+NAMES = {"labels": Names.from_list(["apple", "äöü", ""]), "documents": Names.from_list([5, -7])}
+
+
+def manifest_of(folder):
+    return json.loads((folder / "model.json").read_text())
+
+
+def edit_manifest(folder, **changes):
+    (folder / "model.json").write_text(json.dumps(manifest_of(folder) | changes))
+
+
+def weights_of(folder):
+    return folder / manifest_of(folder)["files"]["weights"]["name"]
+
+
+def replace_weights(folder, content):
+    """Put other bytes in place of the weights and let model.json agree with them."""
+    path = weights_of(folder)
+    path.write_bytes(content)
+    weights = {"name": path.name, "n_bytes": len(content), "crc32": zlib.crc32(content)}
+    edit_manifest(folder, files=manifest_of(folder)["files"] | {"weights": weights})
+
+
+def with_header(header, body=b""):
+    """Return the bytes of a safetensors file with this header."""
+    encoded = header if isinstance(header, bytes) else json.dumps(header).encode()
+    return struct.pack("<Q", len(encoded)) + encoded + body
