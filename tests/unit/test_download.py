@@ -7,6 +7,7 @@ import hashlib
 import shutil
 import socket
 from collections import namedtuple
+from importlib import import_module
 
 import pytest
 
@@ -19,7 +20,7 @@ CONTENT = bytes(range(256)) * 4096  # a mebibyte
 
 @pytest.fixture(autouse=True)
 def _no_proxy(monkeypatch):
-    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    monkeypatch.setenv("no_proxy", "*")
 
 
 @pytest.fixture
@@ -158,6 +159,15 @@ def test_too_few_bytes_of_unknown_length_are_found_out(served, target):
     with pytest.raises(ValueError, match=r"1,000 bytes arrived, but 1,048,576 are expected"):
         get(served, target, n_bytes=len(CONTENT))
     assert not part_of(target).exists()
+
+
+def test_a_file_without_end_is_stopped(served, target, monkeypatch):
+    monkeypatch.setattr(import_module("polyseme.datasets.download"), "LARGEST", 1 << 19)
+    served.no_length = True
+    with pytest.raises(ValueError, match="does not end after"):
+        get(served, target)
+    with pytest.raises(ValueError, match="does not end after"):
+        get(served, target, n_bytes=1000)
 
 
 def test_a_wrong_hash_is_refused_and_nothing_is_kept(served, target):

@@ -88,7 +88,7 @@ def served():
 @pytest.fixture(autouse=True)
 def cache(tmp_path, monkeypatch, served) -> Path:
     """A cache of its own, and a catalogue of small sets that the server has."""
-    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    monkeypatch.setenv("no_proxy", "*")
     monkeypatch.setenv("POLYSEME_CACHE", str(tmp_path / "cache"))
     monkeypatch.chdir(tmp_path)
     known = (
@@ -136,8 +136,9 @@ def test_names_of_labels_and_texts_come_along(served):
     assert load("Small-3").train_texts[1] == "text 1"
 
 
-def test_names_of_labels_that_do_not_fit_are_left_out(served):
-    served.content = tarred({**MATRICES, f"{BASE}/output-items.txt": b"apple\n"})
+@pytest.mark.parametrize("names", [b"apple\n", b"a\nb\n\xff\n"])
+def test_names_of_labels_that_do_not_fit_are_left_out(served, names):
+    served.content = tarred({**MATRICES, f"{BASE}/output-items.txt": names})
     fetch_quickly("Small-3")
     assert load("Small-3").label_names is None
 

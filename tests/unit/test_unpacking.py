@@ -58,6 +58,11 @@ def test_a_folder_may_be_named_more_than_once(unpacked, kind):
     assert unpacked(content) == {"a/b": b"1"}
 
 
+def test_the_folder_itself_may_be_a_member(unpacked):
+    members = [("./", b""), ("./a", b"1")]
+    assert unpacked(tarred(members, {"./": tarfile.DIRTYPE})) == {"a": b"1"}
+
+
 def test_a_single_gzipped_file_is_named_after_the_archive(unpacked):
     assert unpacked(gzip.compress(b"text"), name="train.txt.gz") == {"train.txt": b"text"}
 

@@ -74,7 +74,7 @@ def _move_matrices(files: list[Path], folder: Path) -> bool:
     for name in ("labels.txt", "output-items.txt"):
         file = _first(inside, name)
         # Names that do not fit would keep the data from being read.
-        if file is not None and _count_lines(file) == _shape(folder / "Y.trn.npz")[1]:
+        if file is not None and _count_names(file) == _shape(folder / "Y.trn.npz")[1]:
             os.replace(file, folder / "labels.txt")
             break
     return (folder / "X.trn.npz").exists()
@@ -140,6 +140,10 @@ def _header(file: Path | None) -> tuple[int, ...]:
     return tuple(map(int, fields)) if all(field.isdigit() for field in fields) else ()
 
 
-def _count_lines(file: Path) -> int:
-    with file.open("rb") as stream:
-        return sum(1 for _ in stream)
+def _count_names(file: Path) -> int | None:
+    """Count the lines of a text file; ``None`` if it is not UTF-8."""
+    try:
+        with file.open(encoding="utf-8", newline="\n") as stream:
+            return sum(1 for _ in stream)
+    except UnicodeDecodeError:
+        return None

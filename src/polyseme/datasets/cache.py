@@ -42,7 +42,7 @@ def resolve_dataset(
 def cache_folder() -> Path:
     """Return where fetched data sets are kept: ``POLYSEME_CACHE``, or the user's cache folder."""
     if chosen := os.environ.get("POLYSEME_CACHE"):
-        return Path(chosen)
+        return Path(chosen).expanduser()
     if sys.platform == "win32":
         base = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
     elif sys.platform == "darwin":

@@ -22,6 +22,7 @@ __all__ = ["OnProgress", "WebPageError", "download", "looks_like_a_web_page"]
 BLOCK = 1 << 18
 PROGRESS_WORTH_A_NEW_TRY = 1 << 20
 SECONDS_OF_SILENCE = 30.0
+LARGEST = 64 << 30  # bytes, where nothing says how many there will be
 
 OnProgress: TypeAlias = Callable[[str, int, int | None], None]
 """Called with what is done, how many bytes of it are, and how many there will be if known."""
@@ -143,6 +144,9 @@ def _copy(
         file.write(block)
         file.flush()  # kept even if this process is killed
         done += len(block)
+        if done > (LARGEST if total is None else total):
+            file.truncate(0)  # nothing to go on from
+            raise ValueError(f"{response.url} does not end after {done - len(block):,} bytes.")
         on_progress("Downloading", done, total)
 
 

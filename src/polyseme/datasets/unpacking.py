@@ -105,6 +105,8 @@ class _Writer:
         return ValueError(f"{self.archive} is not unpacked: {reason}.")
 
     def add_folder(self, name: str) -> None:
+        if name.rstrip("/") == ".":  # the folder itself, as "tar -c ." writes it
+            return
         path = self._checked(name)
         self._claim(path, is_folder=True)
         (self.folder / path).mkdir(parents=True, exist_ok=True)
@@ -141,7 +143,9 @@ class _Writer:
         # Backslashes and colons mean folders and drives on other systems.
         odd = any(character in name for character in "\\:") or not name.isprintable()
         if path.is_absolute() or ".." in path.parts or odd or not path.parts:
-            raise self.refuse(f"its member {name!r} would lie outside the folder")
+            raise self.refuse(
+                f"its member {name!r} would lie outside the folder, here or elsewhere"
+            )
         return path
 
     def _claim(self, path: PurePosixPath, *, is_folder: bool) -> None:
