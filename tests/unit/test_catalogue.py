@@ -59,9 +59,8 @@ def test_what_stands_in_the_catalogue_is_possible(name):
         assert precisions == sorted(precisions, reverse=True)
 
 
-@pytest.mark.parametrize("name", [name for name in PAPER if name != "Amazon-3M"])
+@pytest.mark.parametrize("name", PAPER)
 def test_labels_a_document_and_documents_a_label_fit_each_other(name):
-    # Amazon-3M is published so too, but to other digits in each source.
     entry = find(name)
     n_pairs = entry.labels_per_document * entry.n_train
     assert n_pairs / entry.n_labels == pytest.approx(entry.documents_per_label, rel=0.01)
