@@ -33,7 +33,6 @@ POLYSEME_INLINE void put_row(FoundRows::Place& place, const uint8_t* starts, con
                              uint32_t row, float value, bool counts) {
     const uint32_t begin = read_as<Start>(starts + row * sizeof(Start));
     const uint32_t end = read_as<Start>(starts + (row + 1) * sizeof(Start));
-    __builtin_prefetch(rows + begin);
     put(place, {rows + begin, end - begin, value}, counts);
 }
 

@@ -1,5 +1,7 @@
 #include "row_sums.hpp"
 
+#include "simd.hpp"
+
 #if defined(__x86_64__) && !defined(POLYSEME_NO_CLONES)
 #define POLYSEME_X86 1
 #include <immintrin.h>
@@ -15,11 +17,17 @@ namespace polyseme {
 
 namespace {
 
+// Rows lie anywhere in memory: asks for one that comes a little later.
+POLYSEME_INLINE void prefetch_ahead(std::span<const FoundRow> rows, const FoundRow& row) {
+    __builtin_prefetch((&rows.back() - &row > 8 ? &row + 8 : &rows.back())->bytes);
+}
+
 template <class Column, class Weight>
 void add_rows_anywhere(std::span<const FoundRow> lists, std::span<const FoundRow> bitmaps,
                        int64_t n_slots, float, float* sums) {
     const uint32_t n_bitmap = bitmap_bytes(n_slots);
     for (const FoundRow& row : lists) {
+        prefetch_ahead(lists, row);
         const uint32_t count = row.size / (sizeof(Column) + sizeof(Weight));
         const uint8_t* columns = row.bytes;
         const uint8_t* weights = row.bytes + count * sizeof(Column);
@@ -28,6 +36,7 @@ void add_rows_anywhere(std::span<const FoundRow> lists, std::span<const FoundRow
                 row.value * float(read_as<Weight>(weights + e * sizeof(Weight)));
     }
     for (const FoundRow& row : bitmaps) {
+        prefetch_ahead(bitmaps, row);
         const uint8_t* weights = row.bytes + n_bitmap;
         for (uint32_t g = 0; g < n_bitmap; ++g) {
             for (uint32_t bits = row.bytes[g]; bits != 0; bits &= bits - 1) {
@@ -73,6 +82,7 @@ POLYSEME_AVX2 void add_rows_avx2(std::span<const FoundRow> lists, std::span<cons
     const uint32_t n_bitmap = bitmap_bytes(n_slots);
     Products<Column> products;
     for (const FoundRow& row : lists) {
+        prefetch_ahead(lists, row);
         const uint32_t count = row.size / (sizeof(Column) + 1);
         const uint8_t* weights = row.bytes + count * sizeof(Column);
         const __m256 value = _mm256_set1_ps(row.value);
@@ -88,6 +98,7 @@ POLYSEME_AVX2 void add_rows_avx2(std::span<const FoundRow> lists, std::span<cons
     }
     products.add_to(sums);
     for (const FoundRow& row : bitmaps) {
+        prefetch_ahead(bitmaps, row);
         const uint8_t* weights = row.bytes + n_bitmap;
         const __m256 value = _mm256_set1_ps(row.value);
         for (uint32_t g = 0; g < n_bitmap; ++g) {
@@ -105,6 +116,7 @@ template <class Column>
 POLYSEME_AVX512 __attribute__((always_inline)) inline void add_lists_avx512(std::span<const FoundRow> lists, float* sums) {
     Products<Column> products;
     for (const FoundRow& row : lists) {
+        prefetch_ahead(lists, row);
         const uint32_t count = row.size / (sizeof(Column) + 1);
         const uint8_t* weights = row.bytes + count * sizeof(Column);
         const __m512 value = _mm512_set1_ps(row.value);
@@ -129,6 +141,7 @@ POLYSEME_AVX512 void add_rows_avx512(std::span<const FoundRow> lists, std::span<
     const uint32_t n_bitmap = bitmap_bytes(n_slots), n_pairs = (n_bitmap + 1) / 2;
     const uint32_t last_bits = n_bitmap % 2 == 0 ? 0xFFFF : 0xFF;
     for (const FoundRow& row : bitmaps) {
+        prefetch_ahead(bitmaps, row);
         const uint8_t* weights = row.bytes + n_bitmap;
         const __m512 value = _mm512_set1_ps(row.value);
         for (uint32_t pair = 0; pair < n_pairs; ++pair) {
@@ -150,6 +163,7 @@ POLYSEME_VBMI2 void add_rows_vbmi2(std::span<const FoundRow> lists, std::span<co
     const uint32_t n_bitmap = bitmap_bytes(n_slots), n_whole = n_bitmap / 8, n_left = n_bitmap % 8;
     const uint64_t last_bits = (uint64_t{1} << (8 * n_left)) - 1;
     for (const FoundRow& row : bitmaps) {
+        prefetch_ahead(bitmaps, row);
         const uint8_t* weights = row.bytes + n_bitmap;
         const __m512 value = _mm512_set1_ps(row.value);
         float* at = sums;
@@ -206,6 +220,8 @@ POLYSEME_VNNI void add_rows_vnni(std::span<const FoundRow> lists, std::span<cons
         for (size_t r = 0; r < 4; ++r) {
             const bool there = 4 * g + r < bitmaps.size();
             const FoundRow row = there ? bitmaps[4 * g + r] : FoundRow{nothing.data(), 0, 0};
+            __builtin_prefetch(row.bytes);
+            __builtin_prefetch(row.bytes + row.size);
             four.bitmaps[r] = row.bytes;
             four.weights[r] = row.bytes + (there ? n_bitmap : 0);
             const auto value = static_cast<uint32_t>(std::min(row.value * steps_per_value + 0.5f, 65535.f));

@@ -111,6 +111,49 @@ TEST("what cannot matter is not scored, and nothing is lost by that") {
     }
 }
 
+TEST("labels with several slots come out as if every cluster had been scored") {
+    Random random(11);
+    const Documents documents({0});
+    const Document document = document_of(documents.view, 0);
+    RankScratch scratch;  // one for all, as in use: it guesses from one document to the next
+    for (int32_t round = 0; round < 300; ++round) {
+        const auto n_clusters = static_cast<int64_t>(1 + random.below(14));
+        const auto n_labels = static_cast<int64_t>(20 + random.below(30));
+        const float lowest = float(random.below(4)) - 3;  // from all nearly alike to a few that stand out
+        const auto margin = [&] { return lowest + float(random.below(1000)) / 1000 * (1.2f - lowest); };
+        std::vector<int64_t> starts(1, 0);
+        std::vector<int32_t> labels;
+        std::vector<std::vector<float>> nodes(1), slots(1);
+        for (int64_t cluster = 0; cluster < n_clusters; ++cluster) {
+            nodes[0].push_back(margin());
+            for (int32_t label = 0; label < n_labels; ++label)
+                if (random.below(4) == 0) labels.push_back(label), slots[0].push_back(margin());
+            starts.push_back(static_cast<int64_t>(labels.size()));
+        }
+        const TableLevel top({0, n_clusters}, nodes), bottom(starts, slots);
+        const SlotTable table(*bottom.level, labels, n_labels);
+        for (const Activation activation : {Activation::l3_hinge, Activation::sigmoid, Activation::none}) {
+            for (const Merge merge : {Merge::mean, Merge::sum, Merge::max}) {
+                BeamScratch beam_scratch;
+                const Beam beam = walk_one(documents, 0, static_cast<int32_t>(n_clusters), {top.level.get()},
+                                           beam_scratch, activation);
+                std::vector<std::pair<int32_t, float>> all;
+                rank_all(*bottom.level, table, document, beam, activation, merge, scratch, all);
+                std::stable_sort(all.begin(), all.end(), [](auto& a, auto& b) { return a.second > b.second; });
+                for (const size_t k : {1, 3, 10}) {
+                    std::vector<std::pair<int32_t, float>> best(std::min(k, all.size()));
+                    std::vector<int32_t> best_labels(k);
+                    std::vector<float> scores(k);
+                    CHECK(rank_top_k(*bottom.level, table, document, beam, activation, merge, static_cast<int32_t>(k),
+                                     scratch, best_labels.data(), scores.data()) == static_cast<int32_t>(best.size()));
+                    for (size_t j = 0; j < best.size(); ++j) best[j] = {best_labels[j], scores[j]};
+                    CHECK(std::equal(best.begin(), best.end(), all.begin()));
+                }
+            }
+        }
+    }
+}
+
 TEST("reached slots of a label merge, negative ones too, and the top k is cut afterwards") {
     const Documents documents({0});
     const Document document = document_of(documents.view, 0);
