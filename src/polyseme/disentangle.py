@@ -80,8 +80,7 @@ def disentangle(
     finetune_matcher : bool
         Whether the matcher learns the new clusters (the paper's "alternative update").
     match_folds : int
-        If not 0, documents are matched by matchers that did not see them; see
-        `polyseme.held_out`.
+        If not 0, documents are matched by matchers that did not see them: `match_held_out`.
     """
     progress = progress or Progress(enabled=False)
     untrained = deepcopy(matcher)
@@ -90,16 +89,19 @@ def disentangle(
 
     def match() -> SparseRows:
         if match_folds:
-            return match_held_out(
-                untrained, X, targets, tree, beam_size, match_folds, seed, progress=progress
-            )
+            n_nodes = match_folds * tree.n_nodes_below_root
+            with progress.phase("Matching held-out documents", n_nodes) as step:
+                return match_held_out(
+                    untrained, X, targets, tree, beam_size, match_folds, seed, progress=step
+                )
         with progress.phase("Matching", X.n_rows) as step:
             return matcher.match(X, beam_size, progress=step)
 
     trained = None
-    if not (is_draft and match_folds):  # else nobody would ask it
+    if not (is_draft and match_folds):  # drafts of the folds stand in for it
         with progress.phase("Training the matcher", tree.n_nodes_below_root) as step:
-            trained = matcher.fit(X, targets, tree, is_draft=is_draft, progress=step)  # line 4
+            matcher.fit(X, targets, tree, is_draft=is_draft, progress=step)  # line 4
+            trained = matcher
 
     assignments: list[Assignment] = []
     slot_documents = None
@@ -113,8 +115,8 @@ def disentangle(
         if finetune_matcher:
             with progress.phase("Training the matcher again", tree.n_nodes_below_root) as step:
                 targets = cluster_targets(Y, clusters)
-                # Line 8.
-                trained = matcher.fit(X, targets, tree, start_from=trained, progress=step)
+                matcher.fit(X, targets, tree, start_from=trained, progress=step)  # line 8
+                trained = matcher
 
     final_matched = None
     if training_rows != "teacher-forcing" or sense_positives:

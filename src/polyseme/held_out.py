@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from polyseme.label_tree import LabelTree
-from polyseme.progress import Progress
-from polyseme.protocols import Matcher
+from polyseme.progress import counting_from
+from polyseme.protocols import Matcher, ProgressCallback
 from polyseme.sparse_rows import SparsePattern, SparseRows
 
 __all__ = ["check_folds", "match_held_out", "split_into_folds"]
@@ -24,7 +24,7 @@ def match_held_out(
     n_folds: int,
     seed: int,
     *,
-    progress: Progress | None = None,
+    progress: ProgressCallback | None = None,
 ) -> SparseRows:
     """Match each fold of the documents by a matcher that is trained on the other folds.
 
@@ -42,22 +42,25 @@ def match_held_out(
     beam_size : int
     n_folds, seed : int
         As for `split_into_folds`.
+    progress : callable, optional
+        Is told how many nodes are trained, all folds together.
 
     Returns
     -------
     SparseRows, shape (n_documents, n_clusters)
     """
-    progress = progress or Progress(enabled=False)
     folds = split_into_folds(X.n_rows, n_folds, seed)
     matched = []
-    for fold in folds:
+    for i, fold in enumerate(folds):
         others = np.delete(np.arange(X.n_rows), fold)
-        with progress.phase("Training held-out matchers", tree.n_nodes_below_root) as step:
-            matcher = deepcopy(untrained).fit(
-                X.take(others), targets.take(others), tree, is_draft=True, progress=step
-            )
-        with progress.phase("Matching", len(fold)) as step:
-            matched.append(matcher.match(X.take(fold), beam_size, progress=step))
+        matcher = deepcopy(untrained).fit(
+            X.take(others),
+            targets.take(others),
+            tree,
+            is_draft=True,
+            progress=counting_from(i * tree.n_nodes_below_root, progress),
+        )
+        matched.append(matcher.match(X.take(fold), beam_size))
         del matcher  # before the next one is trained
     return SparseRows.stack(matched).take(np.argsort(np.concatenate(folds)))
 
