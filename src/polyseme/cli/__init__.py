@@ -1,4 +1,4 @@
-"""The command line: ``polyseme demo | train | predict | evaluate | senses | info``."""
+"""The command line: ``polyseme demo | train | predict | evaluate | senses | info | datasets``."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ VERBS = {
     "evaluate": "Measure a model on the test part of a data set, in percent.",
     "senses": "Show the senses of a label, by name or number.",
     "info": "Show what is in a model: its sizes, slots and parameters.",
+    "datasets": "List public data sets, say what is known of one, or fetch it.",
 }
 
 
