@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import deepcopy
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from polyseme.assignment import Assignment, CoOccurrence, co_occurrence
+from polyseme.held_out import match_held_out
 from polyseme.label_clusters import LabelClusters
 from polyseme.label_tree import LabelTree
 from polyseme.progress import Progress
@@ -53,8 +55,10 @@ def disentangle(
     beam_size: int = 10,
     rounds: int = 1,
     finetune_matcher: bool = True,
+    match_folds: int = 0,
     training_rows: str = "teacher-forcing",
     sense_positives: bool = False,
+    seed: int = 0,
     n_threads: int = 1,
     progress: Progress | None = None,
 ) -> Disentangled:
@@ -75,38 +79,50 @@ def disentangle(
         How often labels are re-assigned; 0 leaves an ordinary partition.
     finetune_matcher : bool
         Whether the matcher learns the new clusters (the paper's "alternative update").
+    match_folds : int
+        If not 0, documents are matched by matchers that did not see them: `match_held_out`.
     """
     progress = progress or Progress(enabled=False)
+    untrained = deepcopy(matcher)
     is_draft = finetune_matcher and rounds > 0  # trained again before it counts
-    with progress.phase("Training the matcher", _n_nodes(tree)) as step:
-        targets = cluster_targets(Y, clusters)
-        matcher.fit(X, targets, tree, is_draft=is_draft, progress=step)  # line 4
+    targets = cluster_targets(Y, clusters)
+
+    def match() -> SparseRows:
+        if match_folds:
+            n_nodes = match_folds * tree.n_nodes_below_root
+            with progress.phase("Matching held-out documents", n_nodes) as step:
+                return match_held_out(
+                    untrained, X, targets, tree, beam_size, match_folds, seed, progress=step
+                )
+        with progress.phase("Matching", X.n_rows) as step:
+            return matcher.match(X, beam_size, progress=step)
+
+    trained = None
+    if not (is_draft and match_folds):  # drafts of the folds stand in for it
+        with progress.phase("Training the matcher", tree.n_nodes_below_root) as step:
+            matcher.fit(X, targets, tree, is_draft=is_draft, progress=step)  # line 4
+            trained = matcher
 
     assignments: list[Assignment] = []
     slot_documents = None
     for _ in range(rounds):
-        with progress.phase("Matching", X.n_rows) as step:
-            matched = matcher.match(X, beam_size, progress=step)  # line 5, the paper's M
+        matched = match()  # line 5, the paper's M
         with progress.phase("Assigning labels"):
             counted = co_occurrence(Y.to_scipy(), matched.to_scipy(), n_threads=n_threads)
             assignments.append(assign(counted, clusters))  # line 6, Eq. (10) or better
         clusters = assignments[-1].clusters
         slot_documents = counted.count_at(clusters)
         if finetune_matcher:
-            with progress.phase("Training the matcher again", _n_nodes(tree)) as step:
+            with progress.phase("Training the matcher again", tree.n_nodes_below_root) as step:
                 targets = cluster_targets(Y, clusters)
-                matcher.fit(X, targets, tree, start_from=matcher, progress=step)  # line 8
+                matcher.fit(X, targets, tree, start_from=trained, progress=step)  # line 8
+                trained = matcher
 
     final_matched = None
     if training_rows != "teacher-forcing" or sense_positives:
-        with progress.phase("Matching", X.n_rows) as step:
-            final_matched = matcher.match(X, beam_size, progress=step)
+        final_matched = match()
     rows = choose_training_rows(training_rows, cluster_targets(Y, clusters), final_matched)
     own = final_matched.pattern() if sense_positives and final_matched is not None else None
     with progress.phase("Training the ranker", clusters.n_slots) as step:
         ranker.fit(X, Y, clusters, rows, own_documents=own, progress=step)  # line 9
     return Disentangled(clusters, assignments, slot_documents)
-
-
-def _n_nodes(tree: LabelTree) -> int:
-    return sum(tree.n_nodes(level) for level in range(1, tree.n_levels + 1))

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from polyseme.held_out import check_folds
 from polyseme.job_cost import (
     JobSize,
     WeightLaw,
@@ -153,6 +154,7 @@ def estimate_training(
     """
     check_parameters(model)
     features = check_features(X)
+    check_folds(features.n_rows, model.match_folds)
     labels, names = check_labels(Y, features.n_rows, label_names=label_names)
     n_names_bytes = 0 if names is None else sum(len(str(name)) + 8 for name in names)
     before, available = resident_memory(), available_memory()
@@ -200,7 +202,7 @@ def _train_on_samples(model: XRLinear, X: SparseRows, Y: SparsePattern) -> list[
     n = math.ceil(FIRST_SAMPLE_ENTRIES / max(1.0, X.n_stored / max(1, X.n_rows)))
     samples: list[Sample] = []
     while len(samples) < MAX_SAMPLES:
-        n = min(X.n_rows, n)
+        n = min(X.n_rows, max(n, model.match_folds))
         rows = np.sort(order[:n])
         samples.append(_train_on(model, X.take(rows), _with_used_labels(Y.take(rows))))
         taken = sum(samples[-1].seconds.values())
@@ -243,6 +245,7 @@ def _train_on(model: XRLinear, X: SparseRows, Y: SparsePattern) -> Sample:
         nodes_per_document=tuple(count / X.n_rows for count in nodes),
         beam_size=model.beam_size,
         training_rows=model.training_rows,
+        match_folds=model.match_folds,
     )
     ranker = trained.ranker_.weights
     assert ranker is not None
@@ -318,7 +321,7 @@ def _phase_seconds(sample: Sample, job: JobSize, model_growth: float) -> dict[st
     for phase, taken in sample.seconds.items():
         ratio = _ratio(whole[phase], part[phase])
         seconds[phase] = taken * ratio
-        if phase.startswith("Training"):
+        if phase.startswith("Training") or phase == "Matching held-out documents":
             if part[phase] == 0:  # too few labels in the sample for a tree
                 seconds[phase] = solving * whole[phase]
             seconds[phase] *= slowdown(ratio)

@@ -50,6 +50,7 @@ class JobSize:
         For each level of the tree, root and leaves included, the nodes above a document's labels.
     beam_size : int
     training_rows : str
+    match_folds : int
     """
 
     n_documents: int
@@ -63,6 +64,7 @@ class JobSize:
     nodes_per_document: tuple[float, ...]
     beam_size: int
     training_rows: str = "teacher-forcing"
+    match_folds: int = 0
 
     def __post_init__(self) -> None:
         numbers = [value for value in vars(self).values() if isinstance(value, int | float)]
@@ -97,10 +99,15 @@ def phase_work(size: JobSize) -> dict[str, float]:
         _solving(size.n_entries * size.rows_per_document(level), size.fan_outs[level])
         for level in range(n_levels)
     )
+    matching = size.n_entries * visits(size, to_level=n_levels)
     return {
         "Label tree": size.n_summed_entries + size.n_label_entries * n_cuts,
         "Training the matcher": matcher,
-        "Matching": size.n_entries * visits(size, to_level=n_levels),
+        "Matching": matching,
+        # As many matchers as folds, each without a fold.
+        "Matching held-out documents": matcher * (size.match_folds - 1) + matching
+        if size.match_folds
+        else 0.0,
         "Assigning labels": size.n_pairs * min(size.beam_size, size.n_nodes(n_levels)),
         "Training the matcher again": matcher,
         "Training the ranker": _solving(
@@ -132,6 +139,9 @@ def phase_memory(size: JobSize, n_ranker_weights: float) -> dict[str, float]:
         "Label tree": size.n_label_entries,
         "Training the matcher": size.n_entries,
         "Matching": size.n_entries + n_matched,
+        # A copy of all documents outside of the fold, too; what is matched is put in order.
+        "Matching held-out documents": size.n_entries * (2 - 1 / max(1, size.match_folds))
+        + 2 * n_matched,
         "Assigning labels": size.n_pairs + n_matched,
         "Training the matcher again": size.n_entries,
         "Training the ranker": n_ranker_weights,

@@ -128,6 +128,11 @@ class LabelTree:
         """Return the number of nodes of a level; level 0 is the root alone."""
         return math.prod(self.fan_outs[:level])
 
+    @property
+    def n_nodes_below_root(self) -> int:
+        """Number of nodes of all levels but the root."""
+        return sum(self.n_nodes(level) for level in range(1, self.n_levels + 1))
+
     def child_starts(self, level: int) -> npt.NDArray[np.int64]:
         """Return where the children of each node of a level start, shape (n_nodes + 1,)."""
         return np.arange(self.n_nodes(level) + 1, dtype=np.int64) * self.fan_outs[level]

@@ -23,6 +23,7 @@ _WHOLE_FROM = {
     "seed": 0,
 }
 _OPTIONAL_WHOLE_FROM = {"max_cluster_size": 1, "max_weights_per_label": 1, "n_threads": 1}
+_ZERO_OR_WHOLE_FROM = {"match_folds": 2}
 _LARGEST = float(np.finfo(np.float32).max)
 _POSITIVE = ("cost", "tolerance")
 _NOT_NEGATIVE = ("threshold", "bias")
@@ -44,6 +45,8 @@ def check_parameters(estimator: Any) -> None:
             _check_whole(name, value, _WHOLE_FROM[name])
         elif name in _OPTIONAL_WHOLE_FROM and value is not None:
             _check_whole(name, value, _OPTIONAL_WHOLE_FROM[name], "None or ")
+        elif name in _ZERO_OR_WHOLE_FROM and not (_is_whole(value) and value == 0):
+            _check_whole(name, value, _ZERO_OR_WHOLE_FROM[name], "0 or ")
         elif name in _POSITIVE and not (_is_number(value) and value > 0):
             raise ValueError(
                 f"{name} must be a number above 0 that float32 can hold, not {value!r}."
@@ -65,9 +68,12 @@ def _is_number(value: Any) -> bool:
     return is_real and bool(abs(value) <= _LARGEST)
 
 
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, numbers.Integral) and not isinstance(value, bool)
+
+
 def _check_whole(name: str, value: Any, least: int, before: str = "") -> None:
-    whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
-    if not whole or not least <= value < 2**31:
+    if not _is_whole(value) or not least <= value < 2**31:
         raise ValueError(
             f"{name} must be {before}a whole number from {least} to {2**31 - 1}, not {value!r}."
         )

@@ -48,6 +48,10 @@ class XRLinear(PartitionedClassifier):
     max_cluster_size : int, optional
         Most labels in a cluster for 'capped' and 'adaptive'; by default three times the mean
         (more with more than two copies).
+    match_folds : int, default=0
+        With k of at least 2, documents are split at random into k parts, and where training asks
+        which clusters a document is matched to, a matcher answers that was trained on the other
+        parts. 0: the matcher that was trained on the document itself.
     branching : int, default=32
         Most children of a node of the tree.
     max_leaf_size : int, default=100
@@ -82,7 +86,7 @@ class XRLinear(PartitionedClassifier):
     n_threads : int, optional
         Threads to use; by default one for each core. The model does not depend on it.
     seed : int, default=0
-        Seed of the tree and of the order in which documents are visited.
+        Seed of the tree, of the order in which documents are visited, and of `match_folds`.
     verbose : bool, default=True
         Show progress, if there is a terminal to show it on.
 
@@ -108,6 +112,7 @@ class XRLinear(PartitionedClassifier):
         finetune_matcher: bool = True,
         assignment: str = "capped",
         max_cluster_size: int | None = None,
+        match_folds: int = 0,
         branching: int = 32,
         max_leaf_size: int = 100,
         loss: str = "squared-hinge",
@@ -132,6 +137,7 @@ class XRLinear(PartitionedClassifier):
         self.finetune_matcher = finetune_matcher
         self.assignment = assignment
         self.max_cluster_size = max_cluster_size
+        self.match_folds = match_folds
         self.branching = branching
         self.max_leaf_size = max_leaf_size
         self.loss = loss

@@ -16,7 +16,7 @@ M = TypeVar("M", bound="Matcher")
 
 
 class Matcher(Protocol):
-    """Finds a few clusters for a document."""
+    """Finds a few clusters for a document. `copy.deepcopy` of an untrained one is another."""
 
     def fit(
         self: M,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -152,6 +153,16 @@ class SparseRows:
     def pattern(self) -> SparsePattern:
         """Return where entries are stored, sharing the index arrays."""
         return SparsePattern(self.starts, self.columns, self.n_columns)
+
+    @classmethod
+    def stack(cls, parts: Sequence[SparseRows]) -> SparseRows:
+        """Return the rows of all parts, one part below the other."""
+        lengths = np.concatenate([np.diff(part.starts) for part in parts])
+        starts = np.zeros(len(lengths) + 1, dtype=np.int64)
+        np.cumsum(lengths, out=starts[1:])
+        columns = np.concatenate([part.columns for part in parts])
+        values = np.concatenate([part.values for part in parts])
+        return cls(starts, columns, values, parts[0].n_columns)
 
     def take(self, row_ids: npt.ArrayLike) -> SparseRows:
         """Return the given rows, in the given order."""

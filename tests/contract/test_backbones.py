@@ -1,5 +1,7 @@
 """What every matcher and every ranker must do; a new kind is one more line in a list."""
 
+from copy import deepcopy
+
 import numpy as np
 import pytest
 
@@ -123,6 +125,14 @@ def test_a_matcher_finds_the_right_cluster(matcher):
 def test_a_matcher_trained_twice_answers_the_same(make_matcher, matcher):
     again = make_matcher().fit(documents(), topic_targets(), TREE)
     assert_same_rows(matcher.match(documents(), 2), again.match(documents(), 2))
+
+
+def test_a_copy_of_an_untrained_matcher_learns_as_the_matcher_does(make_matcher, matcher):
+    untrained = make_matcher()
+    copied = deepcopy(untrained)
+    untrained.fit(documents(), pattern(np.eye(4)[3 - TOPIC]), TREE)
+    copied.fit(documents(), topic_targets(), TREE)
+    assert_same_rows(matcher.match(documents(), 2), copied.match(documents(), 2))
 
 
 def test_a_matcher_sees_each_document_on_its_own(matcher):

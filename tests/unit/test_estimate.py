@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from polyseme import XRLinear, estimate_training
+from polyseme import XRLinear, estimate, estimate_training
 from polyseme.estimate import Range
 from polyseme.job_cost import (
     JobSize,
@@ -45,6 +45,7 @@ LARGER = {
     "fan_outs": (4, 32),
     "nodes_per_document": (1.0, 1.6, 2.7),
     "beam_size": 20,
+    "match_folds": 3,
 }
 # Larger trees have smaller clusters, and documents share the entries of X: these may fall.
 MAY_FALL = {("fan_outs", "Training the ranker"), ("n_documents", "prediction")}
@@ -146,6 +147,37 @@ def test_every_phase_of_training_has_its_formulas():
     model = XRLinear(n_threads=1, verbose=False, training_rows="both").fit(data.X, data.Y)
     assert set(model.phase_seconds_) <= set(phase_work(SIZE))
     assert set(phase_work(SIZE)) == set(phase_memory(SIZE, 1.0))
+
+
+def test_folds_cost_nearly_a_matcher_each_and_less_than_the_data_again():
+    work, memory = phase_work(SIZE), phase_memory(SIZE, 1.0)
+    phase = "Matching held-out documents"
+    assert work[phase] == 0
+    for n_folds in (2, 5, 10):
+        folds = replace(SIZE, match_folds=n_folds)
+        others = round(SIZE.n_entries * (n_folds - 1) / n_folds)
+        draft = phase_work(replace(SIZE, n_entries=others))["Training the matcher"]
+        expected = work | {phase: n_folds * draft + work["Matching"]}
+        assert phase_work(folds) == pytest.approx(expected)
+        assert phase_memory(folds, 1.0)[phase] > memory["Matching"] + others
+        assert phase_memory(folds, 1.0)[phase] < 2 * memory["Matching"]
+
+
+def test_the_estimate_counts_the_folds():
+    data = two_senses(n_documents=200)
+    model = XRLinear(max_leaf_size=8, n_threads=1, verbose=False, match_folds=50)
+    found = estimate_training(model, data.X, data.Y)
+    assert set(found.seconds) == set(model.fit(data.X, data.Y).phase_seconds_)
+    phases = found.seconds
+    assert phases["Matching held-out documents"].about > phases["Training the matcher again"].about
+
+
+def test_a_sample_has_a_document_for_every_fold(monkeypatch):
+    monkeypatch.setattr(estimate, "FIRST_SAMPLE_ENTRIES", 1)
+    monkeypatch.setattr(estimate, "SAMPLE_SECONDS", 0.0)
+    data = two_senses(n_documents=50)
+    model = XRLinear(n_threads=1, verbose=False, match_folds=7)
+    assert estimate_training(model, data.X, data.Y).n_sampled == 7
 
 
 def test_bad_input_is_refused_as_fit_refuses_it():

@@ -28,6 +28,7 @@ CHOICES = {
     "merge": ("mean", "sum", "max"),
     "weight_bits": (8, 32),
 }
+FOLDS = "match_folds"
 SWITCHES = ("finetune_matcher", "sense_positives")
 
 
@@ -39,7 +40,7 @@ def refused(name, value):
 
 
 def test_every_parameter_is_looked_at_here():
-    known = {*WHOLE, *NUMBERS, *CHOICES, *SWITCHES, "verbose"}
+    known = {*WHOLE, *NUMBERS, *CHOICES, *SWITCHES, FOLDS, "verbose"}
     assert set(inspect.signature(XRLinear).parameters) == known
 
 
@@ -102,6 +103,13 @@ def test_a_switch_is_true_or_false(name):
     check_parameters(XRLinear(**{name: np.True_}))
     for value in ["no", 0, None, np.array([True, False])]:
         assert "must be True or False" in refused(name, value)
+
+
+@pytest.mark.parametrize("value", [1, -1, 2.0, "2", False, None, np.array([0]), 2**40])
+def test_folds_are_none_or_at_least_two(value):
+    for n_folds in (0, 2, 5, np.int64(0), np.int32(3)):
+        check_parameters(XRLinear(match_folds=n_folds))
+    assert "must be 0 or a whole number from 2 to 2147483647" in refused(FOLDS, value)
 
 
 def test_nothing_is_checked_before_fit():

@@ -9,6 +9,7 @@ import numpy as np
 from polyseme import _native
 from polyseme.label_tree import LabelTree
 from polyseme.linear_weights import LinearTraining, LinearWeights
+from polyseme.progress import counting_from
 from polyseme.protocols import ProgressCallback
 from polyseme.sparse_rows import SparsePattern, SparseRows
 from polyseme.training_rows import choose_training_rows
@@ -27,7 +28,8 @@ class LinearTreeMatcher:
     how : LinearTraining
     training_rows : str
         Where a node's rows come from: the true labels ('teacher-forcing'), the beam of the
-        levels above ('matcher-aware'), or 'both'.
+        levels above ('matcher-aware'), or 'both'. These levels have seen the documents, whatever
+        the estimator's `match_folds`.
     beam_size : int
         The width of that beam.
     activation : str
@@ -78,7 +80,7 @@ class LinearTreeMatcher:
                     np.arange(tree.n_nodes(level + 1), dtype=np.int32),
                     tree.ancestors(cluster_targets, level + 1),
                     how,
-                    progress=_counting_from(n_done, progress),
+                    progress=counting_from(n_done, progress),
                 )
             )
             n_done += tree.n_nodes(level + 1)
@@ -96,9 +98,3 @@ class LinearTreeMatcher:
         )
         n_nodes = len(self.levels[-1].bias) if self.levels else 1
         return SparseRows(*arrays, n_nodes)
-
-
-def _counting_from(n_done: int, progress: ProgressCallback | None) -> ProgressCallback | None:
-    if progress is None:
-        return None
-    return lambda done: progress(n_done + done)
