@@ -86,7 +86,8 @@ def fuse_columns(Y: Any, fused_label: npt.ArrayLike) -> sp.csr_array:
         raise ValueError(f"Y has {parts.n_columns} labels, but {len(numbers)} were fused.")
     shape = (parts.n_rows, int(numbers.max(initial=-1)) + 1)
     ones = np.ones(parts.n_stored, dtype=np.float32)
-    fused = sp.csr_array((ones, numbers[parts.columns], parts.starts), shape=shape)
+    # A copy of the starts: they may be those of the caller's Y, and change with duplicates.
+    fused = sp.csr_array((ones, numbers[parts.columns], parts.starts.copy()), shape=shape)
     fused.sum_duplicates()
     fused.data[:] = 1
     return fused

@@ -186,8 +186,7 @@ def _best_slots(matched: Any, clusters: LabelClusters, pair: Ints) -> tuple[Ints
     within = np.arange(len(of_pair)) - starts[of_pair]
     slot = slots_by_label[(ends - clusters.copies)[label[of_pair]] + within]
 
-    beam = matched.tocsr()
-    beam.sort_indices()
+    beam = matched.tocsr().sorted_indices()
     n_clusters = clusters.n_clusters
     rows = np.repeat(np.arange(beam.shape[0]), np.diff(beam.indptr))
     present = rows * n_clusters + beam.indices
