@@ -50,8 +50,8 @@ with the same functions::
   ``coverage(model, problem)``, ``sizes(model)``, ``prediction_times(predict, X)``.
 * The tree depends on the data, seed, branching and leaf size alone, so methods of one seed that
   agree in these have the same tree; this is what makes comparisons paired.
-* ``Experiment.sections(results)`` replaces the usual tables, where these do not do: it returns
-  tables (`tables.Table`) and paragraphs of text. ``usual_sections`` are there to be added to.
+* ``Experiment.sections(results)`` returns what comes after the usual tables: tables of its own
+  (`tables.Table`) and paragraphs of text. An experiment without ``columns`` has no usual tables.
 * ``Experiment.draw(results)`` returns a matplotlib ``Figure`` (import it inside).
 * `Results` (`cells.py`): ``values(method, figure)`` by seed, ``figures(method)``, ``methods``.
 * ``Experiment.is_timed``: run every cell here and now, side by side; otherwise an equal cell that
@@ -68,7 +68,7 @@ if TYPE_CHECKING:
 
 __all__ = ["MODULES", "all_experiments"]
 
-MODULES: tuple[str, ...] = ()
+MODULES = ("published", "choices", "equal_cost")
 
 
 def all_experiments() -> dict[str, Experiment]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -42,11 +43,13 @@ class Method:
     @property
     def settings(self) -> dict[str, Any]:
         """All that decides a cell but data and seed; defaults are spelled out, as they change."""
-        return {
+        settings: dict[str, Any] = {
             "run": f"{self.run.__module__}.{self.run.__qualname__}",
             "parameters": all_parameters(self.parameters),
             "options": dict(self.options),
         }
+        settings = json.loads(json.dumps(settings))  # as they come back from a file
+        return settings
 
 
 Run = Callable[[Problem, Method, int], Figures]
@@ -73,7 +76,7 @@ class Experiment:
     is_timed : bool
         Its times are compared, so its cells are never taken over from another experiment.
     sections : callable or None
-        From results to tables and paragraphs, instead of the usual ones.
+        From results to tables and paragraphs that come after the usual ones.
     draw : callable or None
         From results to a matplotlib figure.
     """
