@@ -34,6 +34,7 @@ from polyseme.experiments.tables import (
 from polyseme.presets import XRLinear
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 __all__ = ["EXPERIMENTS", "average_top_k"]
@@ -169,10 +170,25 @@ def _draw(results: Results) -> Figure:
             for x, y, method in zip(xs, ys, there, strict=True):
                 if x == x:  # a method of which all cells were skipped has no place
                     axis.annotate(method.split(", ")[1], (x, y), fontsize=5, alpha=0.8)
+        _draw_frontier(axis, results, quality, price)
         axis.set_xlabel(price.title)
         axis.set_ylabel(quality.title)
     axes[0].legend(fontsize=7)
     return figure
+
+
+def _draw_frontier(axis: Axes, results: Results, quality: Column, price: Column) -> None:
+    """Join the methods that no cheaper one beats."""
+    points = [
+        (_mean(results, method, price) / price.unit, _mean(results, method, quality))
+        for method in results.methods
+    ]
+    frontier: list[tuple[float, float]] = []
+    for x, y in sorted((x, -y) for x, y in points if x == x):
+        if not frontier or -y > frontier[-1][1]:
+            frontier.append((x, -y))
+    xs, ys = [x for x, _ in frontier], [y for _, y in frontier]
+    axis.plot(xs, ys, color=COLOURS[4], linewidth=0.7, zorder=0)
 
 
 EXPERIMENTS = (
