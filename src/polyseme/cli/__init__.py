@@ -1,4 +1,4 @@
-"""The command line: ``polyseme demo | train | predict | evaluate | senses | info``."""
+"""The command line: ``polyseme VERB``, with a file for each verb."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ VERBS = {
     "evaluate": "Measure a model on the test part of a data set, in percent.",
     "senses": "Show the senses of a label, by name or number.",
     "info": "Show what is in a model: its sizes, slots and parameters.",
+    "reproduce": "Run an experiment of the paper, or one beyond it, on a data set.",
 }
 
 
