@@ -14,6 +14,9 @@ from polyseme.experiments.separation import (
     judge_separation,
     where_documents_go,
 )
+from polyseme.presets import XRLinear
+from polyseme.sparse_rows import SparseRows
+from tests.small_data import two_senses
 from tests.small_problems import clusters_of
 
 VI, NMI, PURITY = FIGURES
@@ -194,3 +197,20 @@ def test_a_beam_without_clusters_reaches_nothing():
     gone = where_documents_go(sp.csr_array((2, 2), dtype=np.float32), clusters, Y, [0, 0])
     assert len(gone.slot) == 0
     assert gone.n_unreached == 2
+
+
+def test_slots_of_a_trained_model_stand_for_the_senses_of_labels():
+    data = two_senses()
+    model = XRLinear(copies=2, max_leaf_size=8, branching=16, beam_size=2, n_threads=2)
+    model.fit(data.X, data.Y)
+    # The topic of a test document is where its words are; label and topic together are a part.
+    topic = np.add.reduceat(data.X_test.toarray()[:, :96], np.arange(0, 96, 6), axis=1).argmax(1)
+    n_test, n_labels = data.Y_test.shape
+    part = data.Y_test.indices * 16 + topic
+    Y_parts = sp.csr_array((np.ones(n_test), part, np.arange(n_test + 1)), (n_test, 16 * n_labels))
+    matched = model.matcher_.match(SparseRows.from_scipy(data.X_test), 2).to_scipy()
+    gone = where_documents_go(matched, model.clusters_, Y_parts, np.arange(16 * n_labels) // 16)
+    figures = judge_separation(gone, min_documents=4).means()
+    assert figures["n_judged"] > 10
+    assert figures[NMI] > figures[NMI + "_by_chance"] + 0.3
+    assert figures[PURITY] > figures[PURITY + "_by_chance"] + 0.1

@@ -56,6 +56,16 @@ class GoneTo:
     score: Floats
     n_unreached: int = 0
 
+    def only(self, kept: npt.NDArray[np.bool_]) -> GoneTo:
+        """Return some of the pairs."""
+        return GoneTo(
+            document=self.document[kept],
+            fused_label=self.fused_label[kept],
+            part=self.part[kept],
+            slot=self.slot[kept],
+            score=self.score[kept],
+        )
+
 
 @dataclass(frozen=True)
 class Separation:
