@@ -19,7 +19,7 @@ from polyseme.experiments.memory_guard import MemoryGuard
 from polyseme.experiments.problem import Problem
 from polyseme.experiments.report import sections_of, write_report
 from polyseme.experiments.runner import run_experiment
-from polyseme.experiments.tables import Table, to_markdown
+from polyseme.experiments.tables import PRECISIONS, Table, to_markdown
 from tests.small_data import topics
 
 
@@ -234,7 +234,7 @@ def test_scores_of_two_trees_are_averaged():
 def test_a_report_has_tables_comparisons_and_what_the_paper_says(problem, tmp_path):
     counted = Counted(
         baseline="a",
-        columns={"Accuracy": all_experiments()["linear"].columns["Accuracy"]},
+        columns=PRECISIONS,
         paper=[paper.precision_table(paper.LINEAR, "XR-Linear")],
     )
     results = counted.run(problem, tmp_path)

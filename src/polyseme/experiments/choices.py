@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -10,17 +11,10 @@ from polyseme.experiments.definition import Experiment, Method
 from polyseme.experiments.figures import COLOURS, panels
 from polyseme.experiments.measuring import Figures, measure
 from polyseme.experiments.problem import Problem, all_parameters
+from polyseme.experiments.report import comparison_table
 from polyseme.experiments.shared_training import fit_once_and_measure
 from polyseme.experiments.statistics import mean_and_deviation
-from polyseme.experiments.tables import (
-    ACCURACY,
-    ASSIGNMENT,
-    COST,
-    COVERAGE,
-    PROPENSITY,
-    Table,
-    mean_text,
-)
+from polyseme.experiments.tables import ALL_TABLES, COST, PRECISIONS, Table, mean_text
 from polyseme.label_tree import LabelTree
 from polyseme.matchers import LinearTreeMatcher
 from polyseme.merging import MERGES
@@ -33,11 +27,6 @@ __all__ = ["EXPERIMENTS"]
 
 ONE_CLUSTER = {"copies": 1, "rounds": 0}
 PLAIN = "plain"
-TABLES = {
-    "Accuracy": (*ACCURACY, *PROPENSITY),
-    "Clusters": (*ASSIGNMENT, *COVERAGE),
-    "Cost": COST,
-}
 
 # Assignments
 
@@ -193,12 +182,22 @@ def _negatives(problem: Problem) -> list[Method]:
     ]
 
 
+def _among(first_words: str, baseline: str) -> Callable[[Results], list[Table | str]]:
+    """Compare the methods whose names begin so among themselves."""
+
+    def sections(results: Results) -> list[Table | str]:
+        names = [method for method in results.methods if method.startswith(first_words)]
+        return [comparison_table(results.only(names, results.seeds), baseline)]
+
+    return sections
+
+
 EXPERIMENTS = (
     Experiment(
         name="assignments",
         summary="Ways to choose the clusters of a label: objective, accuracy, sizes, cost.",
         methods=_assignments,
-        columns=TABLES,
+        columns=ALL_TABLES,
         baseline="closed form",
         notes=(
             "Scores of copies are summed in all of them. The objective is (7) of the paper, in "
@@ -210,7 +209,7 @@ EXPERIMENTS = (
         name="rounds",
         summary="More rounds of re-assignment; the objective of each.",
         methods=_rounds,
-        columns=TABLES,
+        columns=ALL_TABLES,
         baseline=_after(1),
         sections=_objective_by_round,
         draw=_draw_rounds,
@@ -220,15 +219,16 @@ EXPERIMENTS = (
         name="merge",
         summary="From the scores of a label's slots to one: mean, sum, max.",
         methods=_merge,
-        columns={"Accuracy": (*ACCURACY, *PROPENSITY)},
+        columns=PRECISIONS,
         baseline="capped, mean",
+        sections=_among("closed form", "closed form, mean"),
         notes="The paper takes the mean, and reports no others. One training serves each three.",
     ),
     Experiment(
         name="positives",
         summary="Every slot learns from all documents of its label, or from its sense's own.",
         methods=_positives,
-        columns={"Accuracy": (*ACCURACY, *PROPENSITY), "Cost": COST},
+        columns={**PRECISIONS, "Cost; prediction a document": COST},
         baseline="all positives, sum",
         notes="The paper gives each slot all positives. One training serves each three merges.",
     ),
@@ -236,8 +236,9 @@ EXPERIMENTS = (
         name="negatives",
         summary="Training rows from true labels, the matcher's beam, or both.",
         methods=_negatives,
-        columns=TABLES,
+        columns=ALL_TABLES,
         baseline="copies 1, teacher / teacher",
+        sections=_among("copies 2", "copies 2, teacher / teacher"),
         notes=(
             "Named by rows of the matcher / of the ranker: teacher-forcing (TFN in the paper), "
             "matcher-aware (MAN), or both. The paper trains XR-Linear with teacher-forcing."
