@@ -112,8 +112,8 @@ def test_results_of_other_data_are_refused_and_left_alone(problem, tmp_path):
         b"[]",
         b"3",
         b'{"format": 99}',
-        b'{"format": 1, "experiment": "counted", "data": {}, "n_threads": 1, "cells": [{}]}',
-        b'{"format": 1, "experiment": "counted", "data": {}, "n_threads": 1, "cells": 7}',
+        b'{"format": 1, "experiment": "counted", "data": {}, "cells": [{}]}',
+        b'{"format": 1, "experiment": "counted", "data": {}, "cells": 7}',
     ],
 )
 def test_a_damaged_file_of_results_is_refused_in_one_sentence(content, problem, tmp_path):
@@ -132,6 +132,20 @@ def test_an_equal_cell_of_another_experiment_is_taken_over(problem, tmp_path):
     results = second.run(problem, tmp_path)
     assert second.ran == []
     assert results.values("a", "P@1").tolist() == [10, 11]
+
+
+def test_methods_with_equal_settings_run_once_and_both_have_results(problem, tmp_path):
+    ran = []
+
+    def run(problem, method, seed):
+        ran.append(method.name)
+        return {"P@1": 1.0}
+
+    experiment = Experiment("twins", "", lambda problem: [Method(n, run=run) for n in "ab"])
+    for _ in range(2):
+        results = run_experiment(experiment, problem, tmp_path, [0])
+        assert results.methods == ["a", "b"]
+    assert ran == ["a"]
 
 
 def test_a_timed_experiment_runs_its_own_cells(problem, tmp_path):
@@ -274,7 +288,7 @@ def test_methods_have_names_that_are_told_apart(problem):
 
 def test_a_cell_survives_the_file(tmp_path):
     cell = Cell("a", 1, {"options": {"x": [1, 2]}}, {"n": np.float32(1.5), "v": np.arange(2)})
-    Results("e", {"name": "d"}, 2, (cell,)).save(tmp_path / "e.json")
+    Results("e", {"name": "d"}, (cell,)).save(tmp_path / "e.json")
     (found,) = Results.load(tmp_path / "e.json").cells
     assert found.figures == {"n": 1.5, "v": [0, 1]}
     assert found.answers({"options": {"x": [1, 2]}}, 1)
