@@ -98,7 +98,8 @@ def reproduce(
 
 def _chosen(name: str, known: dict[str, Experiment]) -> list[Experiment]:
     if name == ALL:
-        return list(known.values())
+        # Timed ones run all of their cells; if they go first, others can take these over.
+        return sorted(known.values(), key=lambda experiment: not experiment.is_timed)
     if name not in known:
         near = difflib.get_close_matches(name, [*known, ALL], n=1, cutoff=0.4)
         hint = f'did you mean "{near[0]}"?' if near else '"polyseme reproduce --list" shows them.'
