@@ -8,8 +8,9 @@ import sys
 import numpy as np
 import pytest
 
-from polyseme.datasets import Dataset
+from polyseme.datasets import Dataset, find
 from polyseme.experiments import all_experiments, memory_guard, paper
+from polyseme.experiments import problem as problem_module
 from polyseme.experiments.cells import Cell, Results
 from polyseme.experiments.definition import Experiment, Method
 from polyseme.experiments.equal_cost import average_top_k
@@ -221,6 +222,14 @@ def test_other_labels_make_another_problem(problem):
     assert fewer.description["fingerprint"] != problem.description["fingerprint"]
     assert len(fewer.propensities.inverse) == 50
     assert "P@1" in accuracy(fewer.fit({}, 0).predict_top_k(fewer.X_test, 5)[0], fewer)
+
+
+def test_a_public_data_set_brings_its_constants(problem, monkeypatch):
+    amazon = find("Amazon-670K")
+    monkeypatch.setattr(problem_module, "recognise", lambda *sizes: amazon)
+    known = Problem.of("known", problem.dataset)
+    assert (known.propensity_a, known.propensity_b) == (0.6, 2.6)
+    assert Problem.of("known", problem.dataset, propensity_a=0.5).propensity_a == 0.5
 
 
 def test_a_data_set_without_test_documents_is_refused(problem):
