@@ -1,7 +1,11 @@
 #include "rank_and_merge.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
 
+#include "simd.hpp"
 #include "top_k.hpp"
 
 namespace polyseme {
@@ -25,58 +29,104 @@ SlotTable::SlotTable(const LinearLevel& level, std::span<const int32_t> slot_lab
 
 namespace {
 
-// The slots of all clusters in a beam, scored, for as long as it lives.
+constexpr float infinity = std::numeric_limits<float>::infinity();
+
+// Lists the places of scores of at least `least`, of which there are few: sixteen are looked at
+// together, and there is room for whole sixteens.
+POLYSEME_CLONES int32_t list_at_least(float least, const float* scores, int32_t n, int32_t* places) {
+    int32_t n_found = 0;
+    for (int32_t begin = 0; begin < n; begin += 16) {
+        int32_t any = 0;
+        for (int32_t j = begin; j < begin + 16; ++j) any |= scores[j] >= least ? 1 : 0;
+        if (any == 0) continue;
+        for (int32_t j = begin; j < std::min(begin + 16, n); ++j) {
+            places[n_found] = j;
+            n_found += scores[j] >= least;
+        }
+    }
+    return n_found;
+}
+
+// The slots of a beam's clusters, scored as far as asked for, for as long as it lives.
 class ReachedSlots {
   public:
     ReachedSlots(const LinearLevel& ranker, const SlotTable& table, const Document& document, const Beam& beam,
                  Activation activation, Merge merge, RankScratch& scratch)
-        : ranker_(ranker), table_(table), beam_(beam), merge_(merge), scratch_(scratch) {
+        : ranker_(ranker), table_(table), document_(document), beam_(beam), activation_(activation),
+          merge_(merge), scratch_(scratch) {
         // The scratch serves models of all sizes in turn.
         if (static_cast<int64_t>(scratch.offsets.size()) < ranker.n_clusters())
-            scratch.offsets.resize(ranker.n_clusters(), -1);
-        int64_t n_scores = 0;
-        for (const int32_t cluster : beam.nodes) {
-            scratch.offsets[cluster] = n_scores;
-            n_scores += padded(ranker.size(cluster));
-        }
-        if (static_cast<int64_t>(scratch.scores.size()) < n_scores) scratch.scores.resize(n_scores);
-        ranker.find(document, beam.nodes, scratch.found);
-        for (int32_t r = 0; r < beam.size(); ++r)
-            ranker.score(beam.nodes[r], scratch.found, r, beam.scores[r], activation,
-                         scratch.scores.data() + scratch.offsets[beam.nodes[r]]);
+            scratch.offsets.resize(ranker.n_clusters(), not_reached);
+        for (int32_t rank = 0; rank < beam.size(); ++rank) scratch.offsets[beam.nodes[rank]] = waiting(rank);
+        scratch.scored.clear();
     }
     ~ReachedSlots() {
-        for (const int32_t cluster : beam_.nodes) scratch_.offsets[cluster] = -1;
+        for (const int32_t cluster : beam_.nodes) scratch_.offsets[cluster] = not_reached;
     }
 
-    // Calls visit(slot, score) for every slot of at least `hurdle()`, which may rise.
+    int32_t n_scored() const { return static_cast<int32_t>(scratch_.scored.size()); }
+
+    void score_first(int32_t n_clusters) {
+        scratch_.wanted.assign(beam_.nodes.begin(), beam_.nodes.begin() + std::min(n_clusters, beam_.size()));
+        score_wanted();
+    }
+
+    // Scores the clusters that may yet bring a label to a merged score of `least`; false if there are
+    // none. Not for the mean, which another slot may lower.
+    bool score_what_matters(float least) {
+        if (least > 0) least *= 1 - 1e-6f;  // sums are rounded
+        const int32_t n_summands = merge_ == Merge::sum ? table_.most_copies : 1;
+        scratch_.wanted.clear();
+        float most_to_come = 0;
+        for (int32_t rank = 0; rank < beam_.size(); ++rank) {
+            if (is_scored(beam_.nodes[rank])) continue;
+            most_to_come = std::max(most_to_come, beam_.scores[rank]);
+            // Of a label that none of the scored clusters has, and that has its best slot here.
+            const int32_t end = std::min(rank + n_summands, beam_.size());
+            if (std::accumulate(&beam_.scores[rank], &beam_.scores[0] + end, 0.f) >= least) want(beam_.nodes[rank]);
+        }
+        // Labels of the scored clusters gain by their other slots only where slots are summed; they
+        // are many, so they are looked at last.
+        if (n_summands > 1 && scratch_.wanted.empty()) {
+            const float hurdle = (least - most_to_come * float(n_summands - 1)) / float(n_summands);
+            for_each_slot([=] { return hurdle; }, [&](int32_t slot, float) { want_rest_of(table_.labels[slot], least); });
+        }
+        score_wanted();
+        return !scratch_.wanted.empty();
+    }
+
+    // Calls visit(slot, score) for every scored slot of at least `hurdle()`, which may rise.
     template <class Hurdle, class F>
     void for_each_slot(Hurdle&& hurdle, F&& visit) const {
-        for (const int32_t cluster : beam_.nodes) {
+        for (const int32_t cluster : scratch_.scored) {
             const auto first = static_cast<int32_t>(ranker_.first_slot(cluster));
             const auto size = static_cast<int32_t>(ranker_.size(cluster));
             const float* const scores = scratch_.scores.data() + scratch_.offsets[cluster];
-            float least = hurdle();
-            for (int32_t j = 0; j < size; ++j) {
-                if (scores[j] < least) continue;
-                visit(first + j, scores[j]);
-                least = hurdle();
-            }
+            scratch_.places.resize(std::max<size_t>(scratch_.places.size(), size));
+            const int32_t n = list_at_least(hurdle(), scores, size, scratch_.places.data());
+            for (const int32_t j : std::span(scratch_.places).first(n))
+                if (scores[j] >= hurdle()) visit(first + j, scores[j]);
         }
     }
 
-    // Merges the reached slots of the label of `slot`. Each label is taken at its best slot, the
+    // The k-th best score in the best cluster: since its labels are different ones, k labels have
+    // a sum or a maximum of at least so much.
+    float surely_reached(int32_t k, int32_t* labels, float* scores) const {
+        TopK best(labels, scores, k);
+        if (scratch_.scored.empty()) return best.threshold();
+        const auto size = static_cast<int32_t>(ranker_.size(scratch_.scored[0]));
+        for (int32_t j = 0; j < size; ++j) best.offer(j, scratch_.scores[j]);
+        return best.threshold();
+    }
+
+    // Merges the scored slots of the label of `slot`. Each label is taken at its best slot, the
     // lower one of equals; asked at another slot, this returns false.
     bool merge_label(int32_t slot, float score, float& merged) const {
-        const int32_t label = table_.labels[slot];
         float sum = 0;
         int32_t n_reached = 0;
-        for (int64_t s = table_.label_starts[label]; s < table_.label_starts[label + 1]; ++s) {
-            const int32_t other = table_.slots[s];
-            const int32_t cluster = table_.clusters[other];
-            const int64_t offset = scratch_.offsets[cluster];
-            if (offset < 0) continue;
-            const float other_score = scratch_.scores[offset + other - ranker_.first_slot(cluster)];
+        for (const int32_t other : table_.slots_of(table_.labels[slot])) {
+            if (!is_scored(table_.clusters[other])) continue;
+            const float other_score = score_of(other);
             if (other_score > score || (other_score == score && other < slot)) return false;
             sum += other_score;
             ++n_reached;
@@ -86,9 +136,56 @@ class ReachedSlots {
     }
 
   private:
+    // What stands in the place of an offset.
+    static constexpr int64_t not_reached = -1;
+    static constexpr int32_t waiting(int64_t rank) { return static_cast<int32_t>(-2 - rank); }  // its own inverse
+
+    bool is_scored(int32_t cluster) const { return scratch_.offsets[cluster] >= 0; }
+    float score_of(int32_t slot) const {
+        const int32_t cluster = table_.clusters[slot];
+        return scratch_.scores[scratch_.offsets[cluster] + slot - ranker_.first_slot(cluster)];
+    }
+
+    void want(int32_t cluster) {
+        auto& wanted = scratch_.wanted;
+        if (std::find(wanted.begin(), wanted.end(), cluster) == wanted.end()) wanted.push_back(cluster);
+    }
+
+    // Wants the waiting clusters of a label if it could reach `least` with them.
+    void want_rest_of(int32_t label, float least) {
+        const auto slots = table_.slots_of(label);
+        float most = 0;
+        for (const int32_t slot : slots) {
+            const int64_t offset = scratch_.offsets[table_.clusters[slot]];
+            if (offset >= 0) most += score_of(slot);
+            else if (offset != not_reached) most += beam_.scores[waiting(offset)];
+        }
+        if (most < least) return;
+        for (const int32_t slot : slots)
+            if (scratch_.offsets[table_.clusters[slot]] < not_reached) want(table_.clusters[slot]);
+    }
+
+    void score_wanted() {
+        int64_t n_scores = 0;
+        for (const int32_t cluster : scratch_.scored) n_scores += padded(ranker_.size(cluster));
+        ranker_.find(document_, scratch_.wanted, scratch_.found);
+        for (size_t i = 0; i < scratch_.wanted.size(); ++i) {
+            const int32_t cluster = scratch_.wanted[i];
+            const float cluster_score = beam_.scores[waiting(scratch_.offsets[cluster])];
+            scratch_.offsets[cluster] = n_scores;
+            n_scores += padded(ranker_.size(cluster));
+            if (static_cast<int64_t>(scratch_.scores.size()) < n_scores) scratch_.scores.resize(n_scores);
+            ranker_.score(cluster, scratch_.found, i, cluster_score, activation_,
+                          scratch_.scores.data() + scratch_.offsets[cluster]);
+            scratch_.scored.push_back(cluster);
+        }
+    }
+
     const LinearLevel& ranker_;
     const SlotTable& table_;
+    const Document& document_;
     const Beam& beam_;
+    Activation activation_;
     Merge merge_;
     RankScratch& scratch_;
 };
@@ -123,25 +220,38 @@ int32_t rank_top_k(const LinearLevel& ranker, const SlotTable& table, const Docu
                    RankScratch& scratch, int32_t* labels, float* scores) {
     if (!table.overlapping)
         return rank_without_merging(ranker, table, document, beam, activation, k, scratch, labels, scores);
-    const ReachedSlots reached(ranker, table, document, beam, activation, merge, scratch);
-    TopK best(labels, scores, k);
+    ReachedSlots reached(ranker, table, document, beam, activation, merge, scratch);
+    const bool can_leave_out = never_rises(activation) && merge != Merge::mean;
+    reached.score_first(can_leave_out ? std::lround(scratch.usual_n_scored) : beam.size());
+    float surely = can_leave_out ? reached.surely_reached(k, labels, scores) : -infinity;
     // A merged score cannot exceed the best of its slots, or that many times it when summed.
     const float most = merge == Merge::sum ? float(table.most_copies) : 1.f;
-    const auto hurdle = [&] { return best.threshold() > 0 ? best.threshold() / most : best.threshold(); };
-    reached.for_each_slot(hurdle, [&](int32_t slot, float score) {
-        float merged;
-        if (reached.merge_label(slot, score, merged)) best.offer(table.labels[slot], merged);
-    });
-    return best.size();
+    for (;;) {
+        TopK best(labels, scores, k);
+        const auto hurdle = [&] {
+            const float least = std::max(surely, best.threshold());
+            return least > 0 ? least / most : least;
+        };
+        reached.for_each_slot(hurdle, [&](int32_t slot, float score) {
+            float merged;
+            if (reached.merge_label(slot, score, merged)) best.offer(table.labels[slot], merged);
+        });
+        surely = std::max(surely, best.threshold());
+        if (!can_leave_out) return best.size();
+        if (!reached.score_what_matters(surely)) {
+            scratch.usual_n_scored += (float(reached.n_scored()) - scratch.usual_n_scored) / 16;
+            return best.size();
+        }
+    }
 }
 
 void rank_all(const LinearLevel& ranker, const SlotTable& table, const Document& document,
               const Beam& beam, Activation activation, Merge merge, RankScratch& scratch,
               std::vector<std::pair<int32_t, float>>& result) {
     result.clear();
-    const ReachedSlots reached(ranker, table, document, beam, activation, merge, scratch);
-    const auto every = [] { return -std::numeric_limits<float>::infinity(); };
-    reached.for_each_slot(every, [&](int32_t slot, float score) {
+    ReachedSlots reached(ranker, table, document, beam, activation, merge, scratch);
+    reached.score_first(beam.size());
+    reached.for_each_slot([] { return -infinity; }, [&](int32_t slot, float score) {
         float merged;
         if (reached.merge_label(slot, score, merged)) result.emplace_back(table.labels[slot], merged);
     });

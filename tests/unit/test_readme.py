@@ -20,6 +20,7 @@ DOCUMENTS = [
     "ARCHITECTURE.md",
     "CONTRIBUTING.md",
     "CHANGELOG.md",
+    "docs/datasets.md",
     "docs/performance.md",
     "docs/settings.md",
 ]

@@ -21,6 +21,7 @@ UNITS = ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
 
 def print_estimate(model: XRLinear, data: Path, as_json: bool) -> None:
     """Read the data as `train` does, try samples of it, and print what the whole would take."""
+    data = datasets.resolve_dataset(data)
     smallest, available = _least_memory(data), available_memory()
     if available is not None and smallest > available:
         _refuse_data(data, smallest, available, as_json)

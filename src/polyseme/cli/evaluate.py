@@ -35,7 +35,8 @@ def evaluate(
 ) -> None:
     """Measure a model on the test part of a data set, in percent.
 
-    DATA is a data folder, or a text file of the Extreme Classification Repository. The
+    DATA is a data folder, a text file of the Extreme Classification Repository, or the
+    name of a data set that was fetched. The
     propensity-scored figures (PSP, PSnDCG) weigh labels by their number of training
     documents; their constants are A = 0.6, B = 2.6 for Amazon data, 0.5, 0.4 for
     Wikipedia, and 0.55, 1.5 otherwise.

@@ -37,7 +37,7 @@ WIDE = 200  # columns of what is piped on: lines are not to be broken
     "--data",
     metavar="DATA",
     type=click.Path(path_type=Path),
-    help="A data set with a test part, as for train.",
+    help="A data set with a test part: a folder or a name, as for train.",
 )
 @click.option(
     "--seeds",
@@ -54,8 +54,20 @@ WIDE = 200  # columns of what is piped on: lines are not to be broken
     type=click.Path(path_type=Path),
     help="Folder for the results; experiments/results/<data> by default.",
 )
-@click.option("-a", "--propensity-a", "a", default=0.55, help="Constant A; 0.55 by default.")
-@click.option("-b", "--propensity-b", "b", default=1.5, help="Constant B; 1.5 by default.")
+@click.option(
+    "-a",
+    "--propensity-a",
+    "a",
+    type=float,
+    help="Constant A of PSP; that of a data set that is known, or 0.55.",
+)
+@click.option(
+    "-b",
+    "--propensity-b",
+    "b",
+    type=float,
+    help="Constant B of PSP; that of a data set that is known, or 1.5.",
+)
 @common_options(seed=True)
 def reproduce(
     name: str | None,
@@ -63,8 +75,8 @@ def reproduce(
     data: Path | None,
     n_seeds: int,
     output: Path | None,
-    a: float,
-    b: float,
+    a: float | None,
+    b: float | None,
     n_threads: int | None,
     seed: int,
     as_json: bool,
@@ -89,7 +101,11 @@ def reproduce(
     with Progress() as progress, progress.phase("Reading the data"):
         dataset = datasets.load(data, n_threads=n_threads)
     problem = Problem.of(
-        data.resolve().name, dataset, n_threads=n_threads, propensity_a=a, propensity_b=b
+        datasets.resolve_dataset(data).resolve().name,
+        dataset,
+        n_threads=n_threads,
+        propensity_a=a,
+        propensity_b=b,
     )
     folder = output or Path("experiments") / "results" / problem.name
     folder.mkdir(parents=True, exist_ok=True)
@@ -98,7 +114,8 @@ def reproduce(
 
 def _chosen(name: str, known: dict[str, Experiment]) -> list[Experiment]:
     if name == ALL:
-        return list(known.values())
+        # Timed ones run all of their cells; if they go first, others can take these over.
+        return sorted(known.values(), key=lambda experiment: not experiment.is_timed)
     if name not in known:
         near = difflib.get_close_matches(name, [*known, ALL], n=1, cutoff=0.4)
         hint = f'did you mean "{near[0]}"?' if near else '"polyseme reproduce --list" shows them.'

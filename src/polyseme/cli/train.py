@@ -53,8 +53,9 @@ def train(
 ) -> None:
     """Learn a model from a data set.
 
-    DATA is a folder with X.trn.npz and Y.trn.npz, or a text file of the Extreme
-    Classification Repository, plain or gzipped.
+    DATA is a folder with X.trn.npz and Y.trn.npz, a text file of the Extreme
+    Classification Repository, plain or gzipped, or the name of a data set that was
+    fetched by "polyseme datasets fetch".
     """
     if output is None and not estimate:
         raise click.UsageError("Missing option '-o' / '--output'.")

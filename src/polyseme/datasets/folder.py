@@ -17,6 +17,9 @@ from polyseme.validation import check_features, check_labels
 
 __all__ = ["Dataset", "load_folder"]
 
+TRAIN_FILES = ("train.txt", "trn.txt", "train.txt.gz", "trn.txt.gz")
+TEST_FILES = ("test.txt", "tst.txt", "test.txt.gz", "tst.txt.gz")
+
 Part: TypeAlias = tuple[SparseRows, SparsePattern]
 
 
@@ -100,6 +103,11 @@ def assemble(folder: Path | None, train: Part, test: Part | None) -> Dataset:
         train_text_file=companion("X.trn.txt"),
         test_text_file=companion("X.tst.txt"),
     )
+
+
+def first_there(folder: Path, names: tuple[str, ...]) -> Path | None:
+    """Return the first of several files that is in a folder."""
+    return next((folder / name for name in names if (folder / name).is_file()), None)
 
 
 def _load_part(folder: Path, part: str) -> Part:

@@ -36,6 +36,7 @@ class Cell:
         Why it was not run.
     seconds : float
         What all of it took, measuring included.
+    n_threads : int
     polyseme : str
         The version that ran it.
     """
@@ -46,6 +47,7 @@ class Cell:
     figures: Figures = field(default_factory=dict)
     skipped: str | None = None
     seconds: float = 0.0
+    n_threads: int = 1
     polyseme: str = polyseme.__version__
 
     def answers(self, settings: Mapping[str, Any], seed: int) -> bool:
@@ -62,13 +64,11 @@ class Results:
     experiment : str
     data : dict
         See `Problem.description`.
-    n_threads : int
     cells : tuple of Cell
     """
 
     experiment: str
     data: Mapping[str, Any]
-    n_threads: int = 1
     cells: tuple[Cell, ...] = ()
 
     @property
@@ -116,7 +116,6 @@ class Results:
             "format": FORMAT,
             "experiment": self.experiment,
             "data": self.data,
-            "n_threads": self.n_threads,
             "cells": [asdict(cell) for cell in self.cells],
         }
         text = json.dumps(content, indent=1, ensure_ascii=False, default=_from_numpy)
@@ -133,7 +132,6 @@ class Results:
             return cls(
                 experiment=_text(content["experiment"]),
                 data=dict(content["data"]),
-                n_threads=int(content["n_threads"]),
                 cells=tuple(_cell(cell) for cell in content["cells"]),
             )
         except (ValueError, KeyError, TypeError, RecursionError) as error:

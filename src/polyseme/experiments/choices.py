@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from polyseme.experiments.cells import Results
 from polyseme.experiments.definition import Experiment, Method
 from polyseme.experiments.figures import COLOURS, panels
 from polyseme.experiments.measuring import Figures, measure
 from polyseme.experiments.problem import Problem, all_parameters
+from polyseme.experiments.report import comparison_table
 from polyseme.experiments.shared_training import fit_once_and_measure
 from polyseme.experiments.statistics import mean_and_deviation
-from polyseme.experiments.tables import (
-    ACCURACY,
-    ASSIGNMENT,
-    COST,
-    COVERAGE,
-    PROPENSITY,
-    Table,
-    mean_text,
-)
+from polyseme.experiments.tables import ALL_TABLES, COST, PRECISIONS, Table, mean_text
 from polyseme.label_tree import LabelTree
 from polyseme.matchers import LinearTreeMatcher
 from polyseme.merging import MERGES
@@ -33,15 +27,10 @@ __all__ = ["EXPERIMENTS"]
 
 ONE_CLUSTER = {"copies": 1, "rounds": 0}
 PLAIN = "plain"
-TABLES = {
-    "Accuracy": (*ACCURACY, *PROPENSITY),
-    "Clusters": (*ASSIGNMENT, *COVERAGE),
-    "Cost": COST,
-}
 
 # Assignments
 
-CAPS = (1.5, 2, 5)  # times the mean number of labels of a cluster; 3 is the default
+CAPS = (1.5, 2)  # times the mean number of labels of a cluster; 3 is the default
 
 
 def _assignments(problem: Problem) -> list[Method]:
@@ -123,7 +112,7 @@ def _draw_rounds(results: Results) -> Figure:
 # Merging and positives: prediction with one training
 
 
-def _merges(named: str, parameters: dict[str, object]) -> list[Method]:
+def _merges(named: str, parameters: Mapping[str, Any]) -> list[Method]:
     return [
         Method(
             f"{named}, {merge}",
@@ -135,11 +124,13 @@ def _merges(named: str, parameters: dict[str, object]) -> list[Method]:
     ]
 
 
-CLOSED_FORM = {"assignment": "closed_form"}
-
-
 def _merge(problem: Problem) -> list[Method]:
-    return [*_merges("capped", {}), *_merges("closed form", {**CLOSED_FORM})]
+    # Those of the closed form are cells of "linear" and "assignments".
+    return [
+        *_merges("capped", {}),
+        Method("closed form, mean", {"assignment": "closed_form", "merge": "mean"}),
+        Method("closed form, sum", {"assignment": "closed_form", "merge": "sum"}),
+    ]
 
 
 def _positives(problem: Problem) -> list[Method]:
@@ -182,15 +173,27 @@ def run_with_rows(problem: Problem, method: Method, seed: int) -> Figures:
 
 def _negatives(problem: Problem) -> list[Method]:
     return [
-        Method(
-            f"copies {copies}, {matcher} / {ranker}",
-            {**base, "training_rows": ROWS[ranker]},
-            options={"matcher_rows": ROWS[matcher]},
-            run=run_with_rows,
-        )
+        _with_rows(f"copies {copies}, {matcher} / {ranker}", base, ROWS[matcher], ROWS[ranker])
         for copies, base in ((1, ONE_CLUSTER), (2, {"copies": 2}))
         for matcher, ranker in ROW_CHOICES
     ]
+
+
+def _with_rows(name: str, base: Mapping[str, Any], matcher: str, ranker: str) -> Method:
+    parameters = {**base, "training_rows": ranker}
+    if matcher == ranker:  # the estimator's own way
+        return Method(name, parameters)
+    return Method(name, parameters, {"matcher_rows": matcher}, run_with_rows)
+
+
+def _among(first_words: str, baseline: str) -> Callable[[Results], list[Table | str]]:
+    """Compare the methods whose names begin so among themselves."""
+
+    def sections(results: Results) -> list[Table | str]:
+        names = [method for method in results.methods if method.startswith(first_words)]
+        return [comparison_table(results.only(names, results.seeds), baseline)]
+
+    return sections
 
 
 EXPERIMENTS = (
@@ -198,7 +201,7 @@ EXPERIMENTS = (
         name="assignments",
         summary="Ways to choose the clusters of a label: objective, accuracy, sizes, cost.",
         methods=_assignments,
-        columns=TABLES,
+        columns=ALL_TABLES,
         baseline="closed form",
         notes=(
             "Scores of copies are summed in all of them. The objective is (7) of the paper, in "
@@ -210,7 +213,7 @@ EXPERIMENTS = (
         name="rounds",
         summary="More rounds of re-assignment; the objective of each.",
         methods=_rounds,
-        columns=TABLES,
+        columns=ALL_TABLES,
         baseline=_after(1),
         sections=_objective_by_round,
         draw=_draw_rounds,
@@ -220,15 +223,16 @@ EXPERIMENTS = (
         name="merge",
         summary="From the scores of a label's slots to one: mean, sum, max.",
         methods=_merge,
-        columns={"Accuracy": (*ACCURACY, *PROPENSITY)},
+        columns=PRECISIONS,
         baseline="capped, mean",
-        notes="The paper takes the mean, and reports no others. One training serves each three.",
+        sections=_among("closed form", "closed form, mean"),
+        notes="The paper takes the mean, and reports no others.",
     ),
     Experiment(
         name="positives",
         summary="Every slot learns from all documents of its label, or from its sense's own.",
         methods=_positives,
-        columns={"Accuracy": (*ACCURACY, *PROPENSITY), "Cost": COST},
+        columns={**PRECISIONS, "Cost; prediction a document": COST},
         baseline="all positives, sum",
         notes="The paper gives each slot all positives. One training serves each three merges.",
     ),
@@ -236,8 +240,9 @@ EXPERIMENTS = (
         name="negatives",
         summary="Training rows from true labels, the matcher's beam, or both.",
         methods=_negatives,
-        columns=TABLES,
+        columns=ALL_TABLES,
         baseline="copies 1, teacher / teacher",
+        sections=_among("copies 2", "copies 2, teacher / teacher"),
         notes=(
             "Named by rows of the matcher / of the ranker: teacher-forcing (TFN in the paper), "
             "matcher-aware (MAN), or both. The paper trains XR-Linear with teacher-forcing."

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from polyseme.datasets import Dataset
+from polyseme.datasets import Dataset, recognise
 from polyseme.metrics import Propensities, propensities
 from polyseme.presets import XRLinear
 
@@ -19,6 +19,8 @@ __all__ = ["Problem", "all_parameters"]
 
 # How to use a machine, and chance, are no part of a method.
 NOT_OF_METHOD = ("seed", "n_threads", "verbose")
+
+USUAL_A, USUAL_B = 0.55, 1.5  # of propensities
 
 
 def all_parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:
@@ -51,19 +53,38 @@ class Problem:
     Y_test: sp.csr_array
     dataset: Dataset
     n_threads: int | None = None
-    propensity_a: float = 0.55
-    propensity_b: float = 1.5
+    propensity_a: float = USUAL_A
+    propensity_b: float = USUAL_B
 
     @classmethod
-    def of(cls, name: str, dataset: Dataset, **others: Any) -> Problem:
-        """Make a problem of a data set that has a test part."""
+    def of(
+        cls,
+        name: str,
+        dataset: Dataset,
+        *,
+        n_threads: int | None = None,
+        propensity_a: float | None = None,
+        propensity_b: float | None = None,
+    ) -> Problem:
+        """Make a problem of a data set that has a test part.
+
+        Constants that are not given are those of the public data set that it is, if it is one.
+        """
         if dataset.X_test is None or dataset.Y_test is None:
             raise ValueError(
                 f"{name} has no test documents; an experiment needs X.tst.npz and Y.tst.npz "
                 "(or test.txt) to measure on."
             )
         parts = (dataset.X_train, dataset.Y_train, dataset.X_test, dataset.Y_test)
-        return cls(name, *parts, dataset, **others)
+        known = recognise(
+            *(dataset.X_train.shape[0], dataset.X_test.shape[0]),
+            *(dataset.Y_train.shape[1], dataset.X_train.shape[1]),
+        )
+        if propensity_a is None:
+            propensity_a = USUAL_A if known is None else known.propensity_a
+        if propensity_b is None:
+            propensity_b = USUAL_B if known is None else known.propensity_b
+        return cls(name, *parts, dataset, n_threads, propensity_a, propensity_b)
 
     @property
     def n_labels(self) -> int:

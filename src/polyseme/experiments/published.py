@@ -11,10 +11,9 @@ from polyseme.experiments.figures import COLOURS, draw_level, draw_points, panel
 from polyseme.experiments.problem import Problem
 from polyseme.experiments.tables import (
     ACCURACY,
-    ASSIGNMENT,
+    ALL_TABLES,
     COST,
     COVERAGE,
-    PROPENSITY,
     Table,
     mean_text,
 )
@@ -74,6 +73,7 @@ def _draw_copies(results: Results) -> Figure:
         draw_points(axis, results, column, ours, DEFAULTS, COLOURS[1])
         axis.set_xlabel("copies")
     axes[0].legend(fontsize=7)
+    axes[3].set_ylabel("test pairs reached, %")
     return figure
 
 
@@ -117,14 +117,12 @@ def _extra(results: Results, method: str, figure: str) -> str:
     return f"+{mean_text(extra)}" if extra and sum(extra) > 0 else mean_text(extra)
 
 
-COST_AND_CLUSTERS = {"Clusters": (*ASSIGNMENT, *COVERAGE), "Cost": COST}
-
 EXPERIMENTS = (
     Experiment(
         name="linear",
         summary="XR-Linear, + disentanglement without and with the alternative update.",
         methods=_linear,
-        columns={"Accuracy": (*ACCURACY, *PROPENSITY), **COST_AND_CLUSTERS},
+        columns=ALL_TABLES,
         baseline=XR_LINEAR,
         paper=[paper.precision_table(paper.LINEAR, XR_LINEAR)],
     ),
@@ -132,7 +130,7 @@ EXPERIMENTS = (
         name="copies",
         summary="Accuracy, coverage and cost against copies 1 to 6.",
         methods=_copies,
-        columns={"Accuracy": (*ACCURACY, *PROPENSITY), **COST_AND_CLUSTERS},
+        columns=ALL_TABLES,
         baseline=XR_LINEAR,
         notes=paper.COPIES_CLAIM,
         draw=_draw_copies,
@@ -141,7 +139,7 @@ EXPERIMENTS = (
         name="random-copies",
         summary="Second clusters chosen at random against those chosen by the matcher.",
         methods=_random_copies,
-        columns={"Accuracy": (*ACCURACY, *PROPENSITY), **COST_AND_CLUSTERS},
+        columns=ALL_TABLES,
         baseline="random",
         paper=[paper.precision_table(paper.RANDOM, "random")],
     ),

@@ -77,10 +77,11 @@ def sections_of(experiment: Experiment, results: Results) -> list[Table | str]:
     data = results.data
     seeds = ", ".join(map(str, results.seeds)) or "none"
     versions = ", ".join(sorted({cell.polyseme for cell in results.cells}))
+    threads = " or ".join(map(str, sorted({cell.n_threads for cell in results.cells})))
     found: list[Table | str] = [
         f"{data['name']}: {data['n_train']:,} training and {data['n_test']:,} test documents, "
         f"{data['n_labels']:,} labels, {data['n_features']:,} features. Seeds: {seeds}; polyseme "
-        f"{versions}, {results.n_threads} threads. Figures are means over seeds ± their standard "
+        f"{versions}, {threads} threads. Figures are means over seeds ± their standard "
         "deviation."
     ]
     found += usual_sections(experiment, results)

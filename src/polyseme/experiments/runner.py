@@ -57,19 +57,21 @@ def run_experiment(
         (method, seed)
         for seed in seeds
         for method in methods
-        if not any(cell.answers(method.settings, seed) for cell in results.cells)
+        if seed not in results.figures(method.name)
     ]
-    elsewhere = [] if experiment.is_timed else _finished_elsewhere(file, problem)
+    finished = [] if experiment.is_timed else [*results.cells, *_elsewhere(file, problem)]
     with progress.phase(experiment.name, len(wanted)) as step:
         for n_done, (method, seed) in enumerate(wanted):
             where = f"{method.name}, seed {seed}"
-            equal = (cell for cell in elsewhere if cell.answers(method.settings, seed))
-            cell = next(equal, None)
+            settings = method.settings
+            cell = next((cell for cell in finished if cell.answers(settings, seed)), None)
             if cell is None:
                 with progress.phase(where):
                     cell = _run_cell(problem, method, seed, guard)
                 taken = f"{cell.seconds:.1f} s" if cell.skipped is None else cell.skipped
                 tell(f"{experiment.name}: {where}: {taken}")
+                if not experiment.is_timed:
+                    finished.append(cell)
             results = results.with_cell(replace(cell, method=method.name))
             results.save(file)
             step(n_done + 1)
@@ -86,7 +88,7 @@ def _kept(
     file: Path, experiment: Experiment, problem: Problem, methods: Sequence[Method]
 ) -> Results:
     """Return the finished cells of the methods as they are now."""
-    fresh = Results(experiment.name, problem.description, count_threads(problem.n_threads))
+    fresh = Results(experiment.name, problem.description)
     if not file.exists():
         return fresh
     found = Results.load(file)
@@ -104,7 +106,7 @@ def _kept(
     return replace(fresh, cells=tuple(cells))
 
 
-def _finished_elsewhere(file: Path, problem: Problem) -> list[Cell]:
+def _elsewhere(file: Path, problem: Problem) -> list[Cell]:
     """Return what other experiments have finished on the same data."""
     cells: list[Cell] = []
     for other in sorted(file.parent.glob("*.json")):
@@ -116,7 +118,8 @@ def _finished_elsewhere(file: Path, problem: Problem) -> list[Cell]:
 
 
 def _run_cell(problem: Problem, method: Method, seed: int, guard: MemoryGuard) -> Cell:
-    cell = Cell(method.name, seed, method.settings)
+    n_threads = count_threads(problem.n_threads)
+    cell = Cell(method.name, seed, method.settings, n_threads=n_threads)
     objection = guard.objection(method.parameters)
     if objection is not None:
         return replace(cell, skipped=objection)

@@ -10,12 +10,13 @@ from polyseme.experiments.statistics import Comparison, mean_and_deviation
 
 __all__ = [
     "ACCURACY",
-    "ASSIGNMENT",
+    "ALL_TABLES",
     "COST",
     "COVERAGE",
-    "PROPENSITY",
+    "PRECISIONS",
     "Column",
     "Table",
+    "comparison_text",
     "mean_text",
     "to_markdown",
 ]
@@ -55,22 +56,32 @@ class Table:
 ACCURACY = tuple(Column(f"P@{k}", f"P@{k}") for k in (1, 3, 5))
 PROPENSITY = tuple(Column(f"PSP@{k}", f"PSP@{k}") for k in (1, 3, 5))
 COVERAGE = (
-    Column("reached, train %", "coverage_train", 1),
-    Column("reached, test %", "coverage_test", 1),
+    Column("train", "coverage_train", 1),
+    Column("test", "coverage_test", 1),
 )
-ASSIGNMENT = (
-    Column("objective before %", "objective_before"),
-    Column("objective after %", "objective_after"),
+OBJECTIVE = (
+    Column("objective before", "objective_before", 1),
+    Column("objective after", "objective_after", 1),
+)
+CLUSTERS = (
     Column("slots", "n_slots", 0),
     Column("mean cluster", "mean_cluster_size", 1),
     Column("largest cluster", "max_cluster_size", 0),
 )
 COST = (
     Column("training s", "training_seconds"),
-    Column("predict, us a document", "prediction_us", 1),
-    Column("one by one, us", "one_document_us", 1),
+    Column("predict us", "prediction_us", 1),
+    Column("one by one us", "one_document_us", 1),
     Column("model MiB", "model_bytes", 1, 2.0**20),
 )
+PRECISIONS = {"Accuracy": ACCURACY, "Accuracy, rare labels weighted": PROPENSITY}
+# Narrow enough for a terminal, each of them.
+ALL_TABLES = {
+    **PRECISIONS,
+    "Pairs reached in the end, and by objective (7) before, %": (*COVERAGE, *OBJECTIVE),
+    "Clusters": CLUSTERS,
+    "Cost; prediction a document": COST,
+}
 
 
 def mean_text(values: Sequence[float], digits: int = 2, unit: float = 1) -> str:
