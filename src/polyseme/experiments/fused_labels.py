@@ -310,7 +310,7 @@ def _draw_separation(
 EXPERIMENTS = (
     Experiment(
         name="fused-labels",
-        summary="Labels fused on purpose: gain of two copies, and do slots stand for parts?",
+        summary="Labels fused on purpose: gain of two copies, and whether slots stand for parts.",
         methods=_methods,
         sections=_sections,
         draw=_draw,
