@@ -97,7 +97,16 @@ def test_damaged_results_are_one_sentence(folder, tmp_path):
 
 
 def test_ctrl_c_keeps_finished_cells_and_says_how_to_go_on(folder, tmp_path):
-    arguments = ["reproduce", "all", "--data", str(folder), "--seeds", "50", "-o", str(tmp_path)]
+    arguments = [
+        "reproduce",
+        "linear",
+        "--data",
+        str(folder),
+        "--seeds",
+        "50",
+        "-o",
+        str(tmp_path),
+    ]
     code = f"""
 import signal
 signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -226,7 +226,7 @@ def test_other_labels_make_another_problem(problem):
 
 def test_a_public_data_set_brings_its_constants(problem, monkeypatch):
     amazon = find("Amazon-670K")
-    monkeypatch.setattr(problem_module, "recognise", lambda *sizes: amazon)
+    monkeypatch.setattr(problem_module, "recognise", lambda **sizes: amazon)
     known = Problem.of("known", problem.dataset)
     assert (known.propensity_a, known.propensity_b) == (0.6, 2.6)
     assert Problem.of("known", problem.dataset, propensity_a=0.5).propensity_a == 0.5

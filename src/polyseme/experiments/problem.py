@@ -77,8 +77,10 @@ class Problem:
             )
         parts = (dataset.X_train, dataset.Y_train, dataset.X_test, dataset.Y_test)
         known = recognise(
-            *(dataset.X_train.shape[0], dataset.X_test.shape[0]),
-            *(dataset.Y_train.shape[1], dataset.X_train.shape[1]),
+            n_train=dataset.X_train.shape[0],
+            n_test=dataset.X_test.shape[0],
+            n_labels=dataset.Y_train.shape[1],
+            n_features=dataset.X_train.shape[1],
         )
         if propensity_a is None:
             propensity_a = USUAL_A if known is None else known.propensity_a
