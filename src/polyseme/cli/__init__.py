@@ -1,4 +1,4 @@
-"""The command line: ``polyseme demo | train | predict | evaluate | senses | info | datasets``."""
+"""The command line: ``polyseme VERB``, with a file for each verb."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ VERBS = {
     "senses": "Show the senses of a label, by name or number.",
     "info": "Show what is in a model: its sizes, slots and parameters.",
     "datasets": "List public data sets, say what is known of one, or fetch it.",
+    "reproduce": "Run an experiment of the paper, or one beyond it, on a data set.",
 }
 
 
