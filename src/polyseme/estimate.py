@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from polyseme.held_out import check_folds
+from polyseme.held_out import usable_folds
 from polyseme.job_cost import (
     JobSize,
     WeightLaw,
@@ -154,7 +154,6 @@ def estimate_training(
     """
     check_parameters(model)
     features = check_features(X)
-    check_folds(features.n_rows, model.match_folds)
     labels, names = check_labels(Y, features.n_rows, label_names=label_names)
     n_names_bytes = 0 if names is None else sum(len(str(name)) + 8 for name in names)
     before, available = resident_memory(), available_memory()
@@ -245,7 +244,7 @@ def _train_on(model: XRLinear, X: SparseRows, Y: SparsePattern) -> Sample:
         nodes_per_document=tuple(count / X.n_rows for count in nodes),
         beam_size=model.beam_size,
         training_rows=model.training_rows,
-        match_folds=model.match_folds,
+        match_folds=usable_folds(X.n_rows, model.match_folds),
     )
     ranker = trained.ranker_.weights
     assert ranker is not None

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from polyseme.assignment import Assignment, CoOccurrence, method_named
 from polyseme.disentangle import disentangle
-from polyseme.held_out import check_folds
+from polyseme.held_out import usable_folds
 from polyseme.label_clusters import LabelClusters
 from polyseme.label_tree import LabelTree
 from polyseme.merging import merge_slots
@@ -119,7 +119,6 @@ class PartitionedClassifier(BaseEstimator):  # type: ignore[misc]
         """
         check_parameters(self)
         features = check_features(X)
-        check_folds(features.n_rows, self.match_folds)
         labels, names = check_labels(Y, features.n_rows, label_names=label_names)
         names_of_labels = None if names is None else Names.from_list(names)
         names_of_features = _feature_names(feature_names, features.n_columns)
@@ -148,7 +147,7 @@ class PartitionedClassifier(BaseEstimator):  # type: ignore[misc]
                 beam_size=self.beam_size,
                 rounds=self.rounds,
                 finetune_matcher=self.finetune_matcher,
-                match_folds=self.match_folds,
+                match_folds=usable_folds(features.n_rows, self.match_folds),
                 training_rows=self.training_rows,
                 sense_positives=self.sense_positives,
                 seed=self.seed,

@@ -12,7 +12,7 @@ from polyseme.progress import counting_from
 from polyseme.protocols import Matcher, ProgressCallback
 from polyseme.sparse_rows import SparsePattern, SparseRows
 
-__all__ = ["check_folds", "match_held_out", "split_into_folds"]
+__all__ = ["match_held_out", "split_into_folds", "usable_folds"]
 
 
 def match_held_out(
@@ -67,15 +67,11 @@ def match_held_out(
 
 def split_into_folds(n_documents: int, n_folds: int, seed: int) -> list[npt.NDArray[np.int64]]:
     """Split the documents at random into folds of nearly the same size, each ascending."""
-    check_folds(n_documents, n_folds)
     order = np.random.default_rng(seed).permutation(n_documents)
     return [np.sort(fold) for fold in np.array_split(order, n_folds)]
 
 
-def check_folds(n_documents: int, n_folds: int) -> None:
-    """Refuse more folds than documents."""
-    if n_folds > n_documents:
-        raise ValueError(
-            f"match_folds={n_folds} needs at least as many documents, but X has {n_documents} "
-            "rows; give fewer folds, or 0 for none."
-        )
+def usable_folds(n_documents: int, n_folds: int) -> int:
+    """Return how many folds there can be: no more than documents, and 0 rather than one."""
+    n_usable = min(n_folds, n_documents)
+    return n_usable if n_usable > 1 else 0

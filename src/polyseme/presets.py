@@ -48,10 +48,10 @@ class XRLinear(PartitionedClassifier):
     max_cluster_size : int, optional
         Most labels in a cluster for 'capped' and 'adaptive'; by default three times the mean
         (more with more than two copies).
-    match_folds : int, default=0
+    match_folds : int, default=2
         With k of at least 2, documents are split at random into k parts, and where training asks
         which clusters a document is matched to, a matcher answers that was trained on the other
-        parts. 0: the matcher that was trained on the document itself.
+        parts. 0 (and a single document): the matcher that was trained on it itself.
     branching : int, default=32
         Most children of a node of the tree.
     max_leaf_size : int, default=100
@@ -112,7 +112,7 @@ class XRLinear(PartitionedClassifier):
         finetune_matcher: bool = True,
         assignment: str = "capped",
         max_cluster_size: int | None = None,
-        match_folds: int = 0,
+        match_folds: int = 2,
         branching: int = 32,
         max_leaf_size: int = 100,
         loss: str = "squared-hinge",

@@ -68,7 +68,7 @@ def test_random_copies_do_not_help():
 
 
 def test_the_reported_objective_counts_the_pairs_that_the_beam_reaches():
-    model = fitted(finetune_matcher=False)
+    model = fitted(finetune_matcher=False, match_folds=0)
     assert model.assignments_ == [
         {
             "objective_before": pairs_reached(model, plain().clusters_),
@@ -79,7 +79,7 @@ def test_the_reported_objective_counts_the_pairs_that_the_beam_reaches():
 
 
 def test_the_ambiguous_labels_are_the_ones_with_two_senses():
-    model = fitted(assignment="adaptive")
+    model = fitted(assignment="adaptive", match_folds=0)
     copies = model.clusters_.copies
     assert (copies[:N_AMBIGUOUS] >= 2).mean() > 0.9
     assert (copies[N_AMBIGUOUS:] == 1).mean() > 0.8

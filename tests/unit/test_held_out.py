@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from polyseme import XRLinear, estimate_training, load
-from polyseme.held_out import match_held_out, split_into_folds
+from polyseme.held_out import match_held_out, split_into_folds, usable_folds
 from polyseme.label_tree import LabelTree
 from polyseme.linear_weights import LinearTraining
 from polyseme.matchers import LinearTreeMatcher
@@ -232,11 +232,11 @@ def test_folds_are_remembered_by_a_saved_model(tmp_path):
     assert load(tmp_path / "model").match_folds == 3
 
 
-def test_more_folds_than_documents_are_refused():
-    sentence = "match_folds=5 needs at least as many documents, but X has 4 rows"
+def test_there_are_no_more_folds_than_documents():
+    assert [usable_folds(n_documents, 5) for n_documents in (9, 5, 4, 2, 1)] == [5, 5, 4, 2, 0]
     X, Y = np.eye(4, dtype=np.float32), np.eye(4, dtype=np.int8)
-    with pytest.raises(ValueError, match=sentence):
-        XRLinear(match_folds=5).fit(X, Y)
-    with pytest.raises(ValueError, match=sentence):
-        estimate_training(XRLinear(match_folds=5), X, Y)
-    assert XRLinear(match_folds=4, verbose=False).fit(X, Y).n_labels_ == 4
+    for n_documents, phase in {4: "Matching held-out documents", 1: "Matching"}.items():
+        model = small_model(match_folds=5).fit(X[:n_documents], Y[:n_documents])
+        assert phase in model.phase_seconds_
+        estimated = estimate_training(model, X[:n_documents], Y[:n_documents])
+        assert estimated.seconds.keys() == model.phase_seconds_.keys()

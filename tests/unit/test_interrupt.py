@@ -61,9 +61,13 @@ QUICK = {"tolerance": 1e9, "max_iter": 1}
 # Documents, labels, and parameters that make just this phase a long one.
 PHASES = {
     "Label tree": (200_000, 200_000, {"max_leaf_size": 2}),
-    "Training the matcher": (20_000, 2_000, FOREVER),
+    "Training the matcher": (20_000, 2_000, FOREVER | {"match_folds": 0}),
     "Matching held-out documents": (40_000, 2_000, FOREVER | {"match_folds": 2}),
-    "Matching": (50_000, 2_000, QUICK | {"max_leaf_size": 2, "beam_size": 50}),
+    "Matching": (
+        50_000,
+        2_000,
+        QUICK | {"max_leaf_size": 2, "beam_size": 50, "match_folds": 0},
+    ),
     "Training the ranker": (20_000, 2_000, FOREVER | {"max_leaf_size": 2_000, "rounds": 0}),
     "Predicting": (100_000, 2_000, QUICK | {"max_leaf_size": 2, "beam_size": 50}),
 }
