@@ -55,7 +55,7 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
     failures: dict[str, str] = {}
     for repeat in range(options.repeat):
         for name in names:
-            if name in failures:
+            if name in failures or is_slow(runs[name], options.once_above):
                 continue
             say(f"round {repeat + 1} of {options.repeat}: {name}")
             try:
@@ -80,6 +80,11 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
         "failures": failures,
         "runs": runs,
     }
+
+
+def is_slow(runs: list[dict[str, Any]], most_seconds: float) -> bool:
+    """Tell whether a system has been measured and takes too long to be measured again."""
+    return any(run["train_s"] > most_seconds for run in runs)
 
 
 def measure_system(
@@ -167,6 +172,13 @@ def parse_options() -> argparse.Namespace:
     parser.add_argument("--data", type=Path, required=True, help="folder with X.trn.npz, ...")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--repeat", type=int, default=3, help="rounds; medians are reported")
+    parser.add_argument(
+        "--once-above",
+        type=float,
+        default=float("inf"),
+        metavar="SECONDS",
+        help="a system that trains for longer is left out of the later rounds",
+    )
     parser.add_argument(
         "--systems",
         type=system_names,

@@ -28,7 +28,7 @@ def report(results: dict[str, Any]) -> str:
         "",
         f"{data['name']}: {data['n_documents']:,} documents, {data['n_labels']:,} labels, "
         f"{data['n_features']:,} features; {settings['threads']} threads, "
-        f"medians of {settings['repeats']}",
+        f"medians of up to {settings['repeats']}",
         f"{machine['processor']}, {machine['n_cores']} cores",
     ]
     medians = results["medians"]

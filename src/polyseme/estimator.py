@@ -189,7 +189,7 @@ class PartitionedClassifier(BaseEstimator):  # type: ignore[misc]
         """Refuse parts that cannot be used, before they replace earlier ones."""
 
     def _after_fit(self) -> None:
-        """Prepare whatever makes prediction quick."""
+        """Forget what belongs to an earlier training."""
 
     def _assign(self, counted: CoOccurrence, present: LabelClusters) -> Assignment:
         choose = method_named(self.assignment)

@@ -97,6 +97,7 @@ def restore(model: XRLinear, stored: StoredModel) -> None:
     ranker.weights = _weights(stored, "ranker", model.clusters_.starts, model.n_features_in_)
     model.matcher_, model.ranker_ = matcher, ranker
     model._after_fit()
+    _ = model._walk.predictor  # which checks the arrays
 
 
 def _damaged(stored: StoredModel, what: str) -> ValueError:

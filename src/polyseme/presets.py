@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -103,6 +104,7 @@ class XRLinear(PartitionedClassifier):
 
     matcher_: LinearTreeMatcher
     ranker_: LinearSlotRanker
+    _walk: _Walk
 
     def __init__(
         self,
@@ -186,22 +188,13 @@ class XRLinear(PartitionedClassifier):
                 )
 
     def _after_fit(self) -> None:
-        # One native object for the whole walk, from the root to the merged labels.
-        ranker = self.ranker_.weights
-        assert ranker is not None
-        self._predictor = _native.Predictor(
-            [weights.level for weights in self.matcher_.levels],
-            ranker.level,
-            self.clusters_.labels,
-            self.clusters_.n_labels,
-            self.n_features_in_,
-            self.activation,
-        )
+        self._walk = _Walk(self)
 
     def __getstate__(self) -> dict[str, Any]:
         # Copies and processes get the arrays; native objects are made again from them.
         state = dict(super().__getstate__())
-        if state.pop("_predictor", None) is not None:
+        state.pop("_walk", None)
+        if "matcher_" in state:
             levels = [replace(level) for level in self.matcher_.levels]
             state["matcher_"] = replace(self.matcher_, levels=levels)
             ranker = self.ranker_.weights
@@ -214,7 +207,7 @@ class XRLinear(PartitionedClassifier):
             self._after_fit()
 
     def _label_scores(self, X: SparseRows) -> SparseRows:
-        arrays = self._predictor.all_scores(
+        arrays = self._walk.predictor.all_scores(
             X.starts,
             X.columns,
             X.values,
@@ -229,7 +222,7 @@ class XRLinear(PartitionedClassifier):
         self, X: SparseRows, k: int
     ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]:
         n_threads = 1 if X.n_rows == 1 else count_threads(self.n_threads)
-        return self._predictor.top_k(
+        return self._walk.predictor.top_k(
             X.starts,
             X.columns,
             X.values,
@@ -249,12 +242,12 @@ class XRLinear(PartitionedClassifier):
             not isinstance(X, sp.csr_matrix | sp.csr_array)
             or type(k) is not int
             or type(self.beam_size) is not int
-            or not hasattr(self, "_predictor")
+            or not hasattr(self, "_walk")
             or hasattr(self, "feature_names_in_")
             or X.shape != (1, self.n_features_in_)
         ):
             return None
-        return self._predictor.top_k_of_row(
+        return self._walk.predictor.top_k_of_row(
             X.indptr, X.indices, X.data, self.beam_size, k, self.merge
         )
 
@@ -265,6 +258,27 @@ class XRLinear(PartitionedClassifier):
         """
         check_is_fitted(self, "clusters_")
         save_model(path, *contents_of(self))
+
+
+class _Walk:
+    """The whole walk of a document, from the root to the merged labels.
+
+    Made when it is first asked for, since to lay out weights for quick reading takes a while.
+    """
+
+    def __init__(self, model: XRLinear) -> None:
+        ranker = model.ranker_.weights
+        assert ranker is not None
+        self._levels = [*model.matcher_.levels, ranker]
+        self._clusters = model.clusters_
+        self._activation = model.activation
+
+    @cached_property
+    def predictor(self) -> _native.Predictor:
+        *matcher, ranker = [weights.level for weights in self._levels]
+        n_features = self._levels[-1].n_features
+        labels, n_labels = self._clusters.labels, self._clusters.n_labels
+        return _native.Predictor(matcher, ranker, labels, n_labels, n_features, self._activation)
 
 
 def load(path: str | os.PathLike[str], *, n_threads: int | None = None) -> XRLinear:
