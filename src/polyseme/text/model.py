@@ -152,7 +152,7 @@ class TextModel:
         self, records: Iterable[Record], *, label_names: Mapping[str, str] | None = None
     ) -> TextModel:
         """Learn from records, such as `polyseme.text.open_corpus` finds in a file."""
-        self._check_parameters()
+        self.check_parameters()
         features, classifier = clone(self.features), clone(self.classifier)
         progress = Progress(enabled=self.verbose)
         with progress:
@@ -210,7 +210,7 @@ class TextModel:
         """Return the best labels of each text and their bare scores, as `predict_top_k` does."""
         if isinstance(texts, str):
             raise ValueError("texts must be a list of texts; put the one text into a list.")
-        X = self.features.transform(texts)
+        X = self.features.rows(texts)
         return self.classifier.predict_top_k(X, min(limit, self.classifier.n_labels_))
 
     def name_ranked(
@@ -233,15 +233,31 @@ class TextModel:
             for i in range(len(labels))
         ]
 
-    def evaluate(self, records: Iterable[Record]) -> dict[str, Any]:
+    def evaluate(
+        self,
+        records: Iterable[Record],
+        *,
+        threshold: float | None = None,
+        a: float = 0.55,
+        b: float = 1.5,
+    ) -> dict[str, Any]:
         """Measure the model on documents with known labels, in a stream.
+
+        Parameters
+        ----------
+        records : iterable of Record
+        threshold : float, optional
+            By default the model's own.
+        a, b : float
+            Constants of the propensity-scored figures, see `polyseme.metrics.propensities`.
 
         Returns
         -------
         dict
-            As `report`, at the model's threshold, without ``beam_coverage``; documents without
-            labels are left out, labels that the model does not know count as not found.
+            As `report`, without ``beam_coverage``; documents without labels are left out, and
+            labels that the model does not know (``n_unknown_labels``) count as not found.
         """
+        least = self.threshold if threshold is None else _checked_threshold(threshold)
         number_of = {str(key): i for i, key in enumerate(self._keys())}
         n_known = len(number_of)
         labelled = (record for record in records if record.labels)
@@ -262,10 +278,10 @@ class TextModel:
             sp.csr_array((ones, columns, starts), shape=shape),
         )
         return {
-            **self._figures(self.classifier, judged),
+            **_figures(self.classifier, judged, a, b),
             "n_unknown_labels": len(number_of) - n_known,
             "reliability": reliability(*judged.pairs(self.calibration)),
-            "threshold": dataclasses.asdict(judged.cut(self.calibration, self.threshold)),
+            "threshold": dataclasses.asdict(judged.cut(self.calibration, least)),
         }
 
     def name_of(self, label: int) -> str:
@@ -313,7 +329,7 @@ class TextModel:
         found = labels >= 0
         calibration = Calibration.fit(scores[found], judged.hits[found])
         return calibration, {
-            **self._figures(classifier, judged),
+            **_figures(classifier, judged),
             "n_training_documents": n_training,
             "refitted": self.refit,
             "beam_coverage": _beam_coverage(classifier, X, Y),
@@ -325,15 +341,8 @@ class TextModel:
             },
         }
 
-    def _figures(self, classifier: XRLinear, judged: Judged) -> dict[str, Any]:
-        return {
-            "n_documents": judged.n_documents,
-            "n_labels": classifier.n_labels_,
-            "accuracy": judged.accuracy(classifier.label_counts_, classifier.n_documents_),
-            "by_label_frequency": by_label_frequency(judged, classifier.label_counts_),
-        }
-
-    def _check_parameters(self) -> None:
+    def check_parameters(self) -> None:
+        """Refuse parameters that make no sense, by name and with what would."""
         if not isinstance(self.held_out, int | float) or not 0 <= self.held_out < 1:
             raise ValueError(
                 f"held_out must be a share from 0 to less than 1, not {self.held_out!r}."
@@ -342,6 +351,18 @@ class TextModel:
             raise ValueError(
                 f"precision must be a share above 0 and at most 1, not {self.precision!r}."
             )
+
+
+def _figures(
+    classifier: XRLinear, judged: Judged, a: float = 0.55, b: float = 1.5
+) -> dict[str, Any]:
+    counts = classifier.label_counts_
+    return {
+        "n_documents": judged.n_documents,
+        "n_labels": classifier.n_labels_,
+        "accuracy": judged.accuracy(counts, classifier.n_documents_, a, b),
+        "by_label_frequency": by_label_frequency(judged, counts),
+    }
 
 
 def _checked_threshold(threshold: float) -> float:

@@ -100,7 +100,7 @@ def read_problem(
         n_done = 0
         texts = (record.text for record in records if record.labels)
         for batch in in_batches(texts, TEXTS_AT_ONCE):
-            rows = features.transform_batch(batch)
+            rows = features.rows(batch).to_scipy()
             apart = is_held_out[n_done : n_done + len(batch)]
             n_done += len(batch)
             if len(apart) == len(batch):

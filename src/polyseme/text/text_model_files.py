@@ -83,7 +83,7 @@ def restore(model: TextModel, stored: StoredModel, n_threads: int | None) -> Non
         if uris is not None and len(uris) != classifier.n_labels_:
             raise ValueError(f"it has {len(uris)} URIs for {classifier.n_labels_} labels")
         model.held_out, model.refit, model.precision = _parameters(facts.get("parameters"))
-        model._check_parameters()
+        model.check_parameters()
     except ValueError as error:
         raise _damaged(stored, str(error)) from None
     model.threshold = _threshold(stored)
