@@ -19,9 +19,9 @@ N_LOOKED_AT = 1000  # rows, to guess what stands between labels
 _TEXT = ("text", "fulltext", "full_text", "document", "content")
 _TEXT_PARTS = ("title", "headline", "subtitle", "abstract", "summary", "description", "body")
 _LABELS = (
-    "labels label tags tag keywords subjects subject subject_uris subject_labels categories "
-    "category topics topic classes class"
-).split()
+    *("labels", "label", "tags", "tag", "keywords", "subjects", "subject", "subject_uris"),
+    *("subject_labels", "categories", "category", "topics", "topic", "classes", "class"),
+)
 
 
 @dataclass(frozen=True)
