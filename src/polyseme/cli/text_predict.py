@@ -50,6 +50,7 @@ def predict_texts(
         return
     if sys.stdout is None:
         raise ValueError("stdout is closed; give a file with -o.")
+    lines: Iterable[str]
     if as_json:
         lines = map(_json_line, found)
     elif sys.stdout.isatty():

@@ -26,7 +26,7 @@ FEW_TEXTS = 1000  # below, a word that is in one text only may be all there is
 CROWDED = 4  # terms counted at a time at most, in multiples of max_features, but at least
 ROOMY = 2_000_000
 NGRAMS = {"word": (1, 2), "char": (3, 5)}
-TINY = np.finfo(np.float32).tiny
+TINY = float(np.finfo(np.float32).tiny)
 
 Counted: TypeAlias = tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.float32]]
 Counting: TypeAlias = Callable[[Sequence[str]], Counted]
@@ -147,7 +147,7 @@ class TextFeatures(BaseEstimator):  # type: ignore[misc]
             counts = np.log(counts) + 1
         values = counts * self.idf_[columns]
         if len(texts) == 1:  # what a server does all day
-            values /= max(np.sqrt(values @ values), TINY)
+            values /= max(float(np.sqrt(values @ values)), TINY)
         else:
             row_of_entry = np.repeat(np.arange(len(texts)), np.diff(starts))
             squares = np.bincount(row_of_entry, weights=values**2, minlength=len(texts))
@@ -180,6 +180,7 @@ class TextFeatures(BaseEstimator):  # type: ignore[misc]
 
     def _analysis(self) -> dict[str, Any]:
         """Return what tells scikit-learn's vectorizers how to take a text apart."""
+        how: dict[str, Any]
         if self.analyzer == "word":
             how = {"tokenizer": words, "token_pattern": None, "lowercase": False}
         else:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,7 +29,7 @@ from polyseme.text.evaluation import (
     cross_checked,
 )
 from polyseme.text.features import TextFeatures, in_batches
-from polyseme.text.problem import TextProblem, as_new_documents, read_problem
+from polyseme.text.problem import Pairs, TextProblem, as_new_documents, read_problem
 from polyseme.text.text_model_files import contents_of
 
 __all__ = ["Suggestion", "TextModel"]
@@ -146,7 +146,7 @@ class TextModel:
         label_names : dict of str to str, optional
             Names for people of what `labels` holds, such as URIs.
         """
-        return self.fit_records(_Pairs(texts, labels), label_names=label_names)
+        return self.fit_records(Pairs(texts, labels), label_names=label_names)
 
     def fit_records(
         self, records: Iterable[Record], *, label_names: Mapping[str, str] | None = None
@@ -166,7 +166,8 @@ class TextModel:
         names = [(label_names or {}).get(label, label) for label in problem.labels]
         fitted = {"label_names": names, "feature_names": features.vocabulary_}
         seconds = dict(progress.seconds)
-        calibration, threshold, report = Calibration.none(), 0.0, {}
+        calibration, threshold = Calibration.none(), 0.0
+        report: dict[str, Any] = {}
         if problem.n_held_out:
             n_training = problem.n_training
             X, Y = problem.X.rows(0, n_training), problem.Y.rows(0, n_training)
@@ -374,34 +375,3 @@ def _checked_threshold(threshold: float) -> float:
 def _beam_coverage(classifier: XRLinear, X: SparseRows, Y: SparsePattern) -> float:
     matched = classifier.matcher_.match(X, classifier.beam_size)
     return beam_coverage(matched.to_scipy(), classifier.clusters_, Y.to_scipy())
-
-
-class _Pairs:
-    """Texts and labels side by side, as often as wanted."""
-
-    def __init__(self, texts: Iterable[str], labels: Iterable[Iterable[str]]) -> None:
-        for name, given in (("texts", texts), ("labels", labels)):
-            if isinstance(given, str) or iter(given) is given:
-                raise ValueError(
-                    f"{name} can be walked through only once, but two passes are needed; give a "
-                    "list, or an object whose __iter__ starts again."
-                )
-        self._texts, self._labels = texts, labels
-
-    def __iter__(self) -> Iterator[Record]:
-        labels = iter(self._labels)
-        n_texts = 0
-        for text in self._texts:
-            row = next(labels, None)
-            if row is None:
-                raise ValueError(f"there are more texts than lists of labels ({n_texts}).")
-            yield Record(text, _label_names(row, n_texts))
-            n_texts += 1
-        if next(labels, None) is not None:
-            raise ValueError(f"there are more lists of labels than texts ({n_texts}).")
-
-
-def _label_names(row: Any, i: int) -> tuple[str, ...]:
-    if isinstance(row, str) or not all(isinstance(label, str) for label in row):
-        raise ValueError(f"the labels of text {i} must be a list of str, not {row!r}.")
-    return tuple(row)

@@ -110,7 +110,7 @@ def _parameters(found: Any) -> tuple[Any, bool, Any]:
 
 def _threshold(stored: StoredModel) -> float:
     value = stored.description.get("threshold")
-    if type(value) not in (int, float) or not 0 <= value <= 1:
+    if not isinstance(value, int | float) or not 0 <= value <= 1:
         raise _damaged(stored, f"threshold is {value!r}")
     return float(value)
 

@@ -65,7 +65,9 @@ class AnnifFolder:
         self._need_labels = wanted.need_labels
         self._has_uris = vocabulary is not None or any(folder.glob("*.tsv"))
         self.label_names = dict(vocabulary or {}) if self._has_uris else None
-        self._uri_of = {name: uri for uri, name in reversed((vocabulary or {}).items())}
+        self._uri_of: dict[str, str] = {}
+        for uri, name in (vocabulary or {}).items():
+            self._uri_of.setdefault(name, uri)
         self.reading: dict[str, Any] = {}
         self.description = "a folder as Annif has it: .txt files, labels in .tsv or .key files"
 
