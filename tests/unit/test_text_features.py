@@ -146,7 +146,7 @@ def test_counting_forgets_the_rarest_when_there_are_too_many():
 def test_texts_are_never_all_in_memory():
     def texts():
         for i in range(400):
-            yield f"word{i % 50} " * 5000  # 14 MB in all
+            yield f"word{i % 50} " + "." * 40_000  # 16 MB in all
 
     tracemalloc.start()
     TextFeatures().fit(texts())
