@@ -147,6 +147,8 @@ def test_another_corpus_is_read_like_the_first_where_it_has_the_columns(tmp_path
         ("a; b ;a;", ";", ("a", "b")),
         ('["a", "b c"]', ";", ("a", "b c")),
         ("['a', \"it's\"]", None, ("a", "it's")),
+        ("['a\\'b, c', \"d\"]", ";", ("a'b, c", "d")),
+        ("[" * 5000 + "]" * 5000, None, ("[" * 5000 + "]" * 5000,)),
         ("[not a list", None, ("[not a list",)),
         ("<http://x/1>  <http://x/2>", " ", ("http://x/1", "http://x/2")),
         (["a", 3, {"uri": "u", "label": "l"}, {"label": "l"}], None, ("a", "3", "u", "l")),

@@ -276,8 +276,9 @@ def test_a_vocabulary_gives_names_and_keeps_uris(tmp_path):
     for one in loaded.suggest(TEST.texts[:1], threshold=0)[0]:
         assert one.uri == f"http://x/{one.name}" or one.name == one.uri == "http://x/bat"
     assert loaded.label_number("tank") == loaded.label_number("http://x/tank")
-    measured = loaded.evaluate([Record(TEST.texts[0], ("http://x/tank",))])
-    assert measured["n_unknown_labels"] == 0
+    for label in ("http://x/tank", "tank"):
+        measured = loaded.evaluate([Record(TEST.texts[0], (label,))])
+        assert measured["n_unknown_labels"] == 0
 
 
 def test_senses_list_rows_of_a_corpus(model):

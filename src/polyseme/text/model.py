@@ -259,20 +259,28 @@ class TextModel:
             labels that the model does not know (``n_unknown_labels``) count as not found.
         """
         least = self.threshold if threshold is None else _checked_threshold(threshold)
-        number_of = {str(key): i for i, key in enumerate(self._keys())}
-        n_known = len(number_of)
+        number_of = {str(name): i for i, name in enumerate(self.classifier.label_names_ or ())}
+        if self.label_uris is not None:
+            number_of |= {str(uri): i for i, uri in enumerate(self.label_uris)}
+        n_known = self.classifier.n_labels_
+        unknown: dict[str, int] = {}
         labelled = (record for record in records if record.labels)
         ranked, starts, columns = [], [0], []
         for batch in in_batches(labelled, TEXTS_AT_ONCE):
             ranked.append(self.rank([record.text for record in batch], N_RANKED))
             for record in batch:
-                found = {number_of.setdefault(label, len(number_of)) for label in record.labels}
+                found = {
+                    number_of[label]
+                    if label in number_of
+                    else unknown.setdefault(label, n_known + len(unknown))
+                    for label in record.labels
+                }
                 columns.extend(sorted(found))
                 starts.append(len(columns))
         if not ranked:
             raise ValueError("no document has a label, so there is nothing to measure.")
         ones = np.ones(len(columns), dtype=np.float32)
-        shape = (len(starts) - 1, len(number_of))
+        shape = (len(starts) - 1, n_known + len(unknown))
         judged = Judged.judge(
             np.concatenate([labels for labels, _ in ranked]),
             np.concatenate([scores for _, scores in ranked]),
@@ -280,7 +288,7 @@ class TextModel:
         )
         return {
             **_figures(self.classifier, judged, a, b),
-            "n_unknown_labels": len(number_of) - n_known,
+            "n_unknown_labels": len(unknown),
             "reliability": reliability(*judged.pairs(self.calibration)),
             "threshold": dataclasses.asdict(judged.cut(self.calibration, least)),
         }
@@ -306,11 +314,6 @@ class TextModel:
         A polyseme model that is at `path` already is replaced in one step.
         """
         save_model(path, *contents_of(self))
-
-    def _keys(self) -> Names:
-        names = self.classifier.label_names_ if self.label_uris is None else self.label_uris
-        assert names is not None
-        return names
 
     def _count_held_out(self, n_documents: int) -> int:
         if self.held_out == 0 or n_documents < FEWEST_TO_HOLD_OUT_FROM:

@@ -92,7 +92,7 @@ def open_corpus(
         pair = plain_files_in(place)
         if pair is not None:
             return PlainLines(*pair, wanted, vocabulary)
-        if AnnifFolder.is_one(place):
+        if AnnifFolder.is_one(place) or (not need_labels and any(place.glob("*.txt"))):
             return AnnifFolder(place, wanted, vocabulary)
     elif _suffix(place) in _TABLES:
         if _suffix(place) == ".tsv" and looks_like_annif_tsv(place, wanted):
