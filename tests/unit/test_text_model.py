@@ -14,6 +14,7 @@ from polyseme.demo import make_corpus
 from polyseme.model_files import open_model, save_model
 from polyseme.names import Names
 from polyseme.progress import Progress
+from polyseme.sparse_rows import SparseRows
 from polyseme.text import Record, TextFeatures
 from polyseme.text.problem import as_new_documents, read_problem
 from polyseme.text.sense_texts import senses_in_corpus
@@ -292,6 +293,32 @@ def test_senses_list_rows_of_a_corpus(model):
     assert all(sense.documents == [] for sense in senses_in_corpus(model, label, [])[0])
 
 
+def test_examples_of_a_slot_are_texts_of_its_label_matched_to_its_cluster(model):
+    classifier, examples = model.classifier, model.slot_examples
+    starts = {" ".join(text.split())[:100]: i for i, text in enumerate(TRAINING.texts)}
+    n_found = 0
+    for slot, label in enumerate(classifier.clusters_.labels):
+        found = [starts[text[:100]] for text in examples.of(slot)]
+        n_found += len(found)
+        assert len(found) <= 3
+        assert all(model.name_of(label) in TRAINING.labels[i] for i in found)
+    assert n_found > classifier.n_labels_
+    X = model.features.transform(TRAINING.texts)
+    tank = classifier.clusters_.slots_of(model.label_number("tank"))
+    matched = classifier.matcher_.match(SparseRows.from_scipy(X), classifier.beam_size).to_scipy()
+    having = [i for i, labels in enumerate(TRAINING.labels) if "tank" in labels]
+    scores = matched[having][:, classifier.clusters_.cluster_of_slot[tank]].toarray()
+    for place, slot in enumerate(tank):
+        own = [i for i, row in zip(having, scores, strict=True) if row.argmax() == place]
+        assert {starts[text[:100]] for text in examples.of(slot)} <= set(own)
+
+
+def test_no_examples_are_kept_if_none_are_wanted(tmp_path):
+    model = fitted(make_corpus(60, seed=2), examples=0)
+    model.save(tmp_path / "m")
+    assert polyseme.load(tmp_path / "m").slot_examples is None
+
+
 # Saving
 
 
@@ -313,6 +340,8 @@ def test_a_loaded_model_suggests_the_same(features, tmp_path):
     assert loaded.report == json.loads(json.dumps(model.report))
     assert loaded.features.get_params() == model.features.get_params()
     assert loaded.classifier.n_threads == 2
+    for slot in range(model.classifier.clusters_.n_slots):
+        assert loaded.slot_examples.of(slot) == model.slot_examples.of(slot)
 
 
 def test_no_file_of_a_model_is_a_pickle(saved):
@@ -323,6 +352,11 @@ def test_no_file_of_a_model_is_a_pickle(saved):
 def test_a_model_that_is_not_trained_is_not_saved(tmp_path):
     with pytest.raises(ValueError, match="not trained yet"):
         TextModel().save(tmp_path / "m")
+
+
+def parameters(**changes):
+    stored = {"held_out": 0.1, "refit": True, "precision": None, "examples": 3}
+    return {"parameters": stored | changes}
 
 
 def described(folder, **changes):
@@ -347,8 +381,9 @@ def described(folder, **changes):
         ({"threshold": 7}, "threshold is 7"),
         ({"threshold": None}, "threshold is None"),
         ({"parameters": {}}, "not those of a TextModel"),
-        ({"parameters": {"held_out": 2, "refit": True, "precision": None}}, "held_out must be"),
-        ({"parameters": {"held_out": 0.1, "refit": 1, "precision": None}}, "refit is 1"),
+        (parameters(held_out=2), "held_out must be"),
+        (parameters(refit=1), "refit is 1"),
+        (parameters(examples=-1), "examples must be"),
         ({"report": []}, r"report is \[\]"),
         ({"n_without_labels": "x"}, "n_without_labels is 'x'"),
     ],
@@ -365,6 +400,8 @@ def test_a_damaged_description_is_refused(saved, changes, sentence):
         ("features.idf", None, "'features.idf' is missing"),
         ("features.idf", np.ones(3, np.float32), "'features.idf' has shape"),
         ("features.idf", "nan", "not finite"),
+        ("examples.starts", np.zeros(3, np.int64), "examples do not fit"),
+        ("examples.documents", "far", "examples do not fit"),
         ("calibration.scores", None, "'calibration.scores' is missing"),
         ("calibration.scores", np.ones(1), "not a curve"),
         ("calibration.probabilities", np.array([0.9, 0.1]), "not a curve"),
@@ -377,7 +414,7 @@ def test_damaged_arrays_are_refused(saved, tmp_path, name, array, sentence):
     if array is None:
         del arrays[name]
     elif isinstance(array, str):
-        arrays[name] = np.full_like(arrays[name], np.nan)
+        arrays[name] = np.full_like(arrays[name], np.nan if array == "nan" else 10**9)
     else:
         arrays[name] = array
     save_model(tmp_path / "bad", stored.description, arrays, stored.names)

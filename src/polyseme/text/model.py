@@ -24,10 +24,11 @@ from polyseme.text.corpora.records import Record
 from polyseme.text.evaluation import (
     N_RANKED,
     Judged,
-    by_label_frequency,
     choose_cut,
     cross_checked,
+    figures_of,
 )
+from polyseme.text.examples import Examples, best_documents
 from polyseme.text.features import TextFeatures, in_batches
 from polyseme.text.problem import Pairs, TextProblem, as_new_documents, read_problem
 from polyseme.text.text_model_files import contents_of
@@ -62,7 +63,7 @@ class Suggestion(NamedTuple):
 class TextModel:
     """Suggests labels for texts, with probabilities.
 
-    `fit` reads the texts twice, in a stream. A part of the documents is held out: a model of the
+    `fit` reads the texts twice, in a stream (and once more for `examples`). A part of the documents is held out: a model of the
     others is measured on them, its scores are turned into probabilities and a threshold is
     chosen. Then the classifier is trained once more, on all documents; probabilities and
     threshold stay those of the held-out run, since there is nothing left to learn them from.
@@ -81,6 +82,9 @@ class TextModel:
     precision : float, optional
         Choose the threshold so that this share of the suggestions is right (0 to 1); by default
         the one of best F1.
+    examples : int, default=3
+        How many training texts to keep the beginnings of for each slot, to show what a sense is;
+        0 for none, where texts are not to leave the house with the model.
     verbose : bool, default=True
         Show bars on stderr if that is a terminal.
 
@@ -97,6 +101,8 @@ class TextModel:
         The held-out evaluation: ``accuracy`` (percent), ``by_label_frequency``,
         ``beam_coverage``, ``reliability``, ``threshold``, and numbers of documents; empty if
         nothing was held out.
+    slot_examples : Examples or None
+        Beginnings of training texts of each slot: ``model.slot_examples.of(slot)``.
     reading : dict
         How the texts were read (columns and the like), for whoever reads more of their kind.
     n_without_labels : int
@@ -112,6 +118,7 @@ class TextModel:
         held_out: float = 0.1,
         refit: bool = True,
         precision: float | None = None,
+        examples: int = 3,
         verbose: bool = True,
     ) -> None:
         self.features = TextFeatures() if features is None else features
@@ -119,11 +126,13 @@ class TextModel:
         self.held_out = held_out
         self.refit = refit
         self.precision = precision
+        self.examples = examples
         self.verbose = verbose
         self.calibration = Calibration.none()
         self.threshold = 0.0
         self.label_uris: Names | None = None
         self.report: dict[str, Any] = {}
+        self.slot_examples: Examples | None = None
         self.reading: dict[str, Any] = {}
         self.n_without_labels = 0
         self.phase_seconds: dict[str, float] = {}
@@ -140,7 +149,8 @@ class TextModel:
         Parameters
         ----------
         texts : iterable of str
-            Is walked through twice; a list, or an object whose ``__iter__`` starts again.
+            Is walked through up to three times: a list, or an object whose ``__iter__`` starts
+            again.
         labels : iterable of lists of str
             As many, and as often. Texts without labels are left out.
         label_names : dict of str to str, optional
@@ -181,11 +191,17 @@ class TextModel:
         if self.refit or not problem.n_held_out:
             classifier.fit(problem.X, problem.Y, **fitted)
             seconds.update(classifier.phase_seconds_)
+        slot_examples = None
+        if self.examples:
+            with progress, progress.phase("Choosing examples"):
+                slot_examples = self._choose_examples(classifier, problem, records)
+            seconds.update(progress.seconds)
 
         self.features, self.classifier = features, classifier
         self.calibration, self.threshold, self.report = calibration, threshold, report
         self.label_uris = None if label_names is None else Names.from_list(problem.labels)
         self.n_without_labels = problem.n_without_labels
+        self.slot_examples = slot_examples
         self.phase_seconds = seconds
         return self
 
@@ -287,7 +303,7 @@ class TextModel:
             sp.csr_array((ones, columns, starts), shape=shape),
         )
         return {
-            **_figures(self.classifier, judged, a, b),
+            **figures_of(self.classifier, judged, a, b),
             "n_unknown_labels": len(unknown),
             "reliability": reliability(*judged.pairs(self.calibration)),
             "threshold": dataclasses.asdict(judged.cut(self.calibration, least)),
@@ -333,7 +349,7 @@ class TextModel:
         found = labels >= 0
         calibration = Calibration.fit(scores[found], judged.hits[found])
         return calibration, {
-            **_figures(classifier, judged),
+            **figures_of(classifier, judged),
             "n_training_documents": n_training,
             "refitted": self.refit,
             "beam_coverage": _beam_coverage(classifier, X, Y),
@@ -345,28 +361,27 @@ class TextModel:
             },
         }
 
+    def _choose_examples(
+        self, classifier: XRLinear, problem: TextProblem, records: Iterable[Record]
+    ) -> Examples:
+        starts, rows = best_documents(classifier, problem.X, problem.Y, self.examples)
+        texts = (record.text for record in records if record.labels)
+        return Examples.collect(starts, problem.documents[rows], texts)
+
     def check_parameters(self) -> None:
         """Refuse parameters that make no sense, by name and with what would."""
         if not isinstance(self.held_out, int | float) or not 0 <= self.held_out < 1:
             raise ValueError(
                 f"held_out must be a share from 0 to less than 1, not {self.held_out!r}."
             )
+        if type(self.examples) is not int or self.examples < 0:
+            raise ValueError(
+                f"examples must be a whole number of at least 0, not {self.examples!r}."
+            )
         if self.precision is not None and not 0 < self.precision <= 1:
             raise ValueError(
                 f"precision must be a share above 0 and at most 1, not {self.precision!r}."
             )
-
-
-def _figures(
-    classifier: XRLinear, judged: Judged, a: float = 0.55, b: float = 1.5
-) -> dict[str, Any]:
-    counts = classifier.label_counts_
-    return {
-        "n_documents": judged.n_documents,
-        "n_labels": classifier.n_labels_,
-        "accuracy": judged.accuracy(counts, classifier.n_documents_, a, b),
-        "by_label_frequency": by_label_frequency(judged, counts),
-    }
 
 
 def _checked_threshold(threshold: float) -> float:
