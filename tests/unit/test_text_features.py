@@ -10,7 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.pipeline import make_pipeline
 
+from polyseme import XRLinear
 from polyseme.text import TextFeatures
 from polyseme.text.features import TermCounts
 from polyseme.text.tokens import character_spans, word_spans, words
@@ -182,6 +184,12 @@ def test_texts_that_are_none_are_refused():
         TextFeatures().fit([])
     with pytest.raises(ValueError, match="no word is in 1 or more of the 2 texts"):
         TextFeatures().fit(["...", ""])
+
+
+def test_features_are_a_step_of_a_pipeline():
+    pipeline = make_pipeline(TextFeatures(), XRLinear(verbose=False))
+    texts, labels = ["a cat", "a dog", "cats", "the dog"], ["c", "d", "c", "d"]
+    assert pipeline.fit(texts, labels).score(["cat", "dog"], ["c", "d"]) == 1
 
 
 def test_features_can_be_cloned_and_fitted_again():

@@ -63,10 +63,11 @@ class Suggestion(NamedTuple):
 class TextModel:
     """Suggests labels for texts, with probabilities.
 
-    `fit` reads the texts twice, in a stream (and once more for `examples`). A part of the documents is held out: a model of the
-    others is measured on them, its scores are turned into probabilities and a threshold is
-    chosen. Then the classifier is trained once more, on all documents; probabilities and
-    threshold stay those of the held-out run, since there is nothing left to learn them from.
+    `fit` reads the texts twice, in a stream, and once more for `examples`. A part of the
+    documents is held out: a model of the others is measured on them, its scores are turned into
+    probabilities and a threshold is chosen. Then the classifier is trained once more, on all
+    documents; probabilities and threshold stay those of the held-out run, since there is nothing
+    left to learn them from.
 
     Parameters
     ----------
