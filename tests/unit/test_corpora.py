@@ -250,7 +250,7 @@ def test_files_of_texts_are_known_by_their_name(tmp_path, name, is_text):
 
 
 def test_a_data_folder_of_matrices_is_not_one_of_texts(tmp_path):
-    for name in ("X.trn.npz", "Y.trn.npz", "labels.txt", "X.trn.txt", "train.txt"):
+    for name in ("X.trn.npz", "labels.txt", "X.trn.txt", "train.txt", "text.txt"):
         write(tmp_path / name, "x")
     assert not is_corpus(tmp_path)
 
