@@ -23,6 +23,7 @@ DOCUMENTS = [
     "docs/datasets.md",
     "docs/performance.md",
     "docs/settings.md",
+    "docs/text.md",
 ]
 OURS = ("src/polyseme", "native", "tests", "benchmarks")
 SOURCES = (".py", ".pyi", ".hpp", ".cpp", ".txt")
