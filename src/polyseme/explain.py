@@ -208,9 +208,7 @@ class _Walk:
             self.beams.append(self._below(weights, self.beams[-1]).best(model.beam_size))
         self.slots = self._below(ranker, self.beams[-1])
         starts = np.array([0, len(self.slots.nodes)], dtype=np.int64)
-        visited = SparseRows(
-            starts, self.slots.nodes, self.slots.scores, model.clusters_.n_slots
-        )
+        visited = SparseRows(starts, self.slots.nodes, self.slots.scores, model.clusters_.n_slots)
         merged = merge_slots(visited, model.clusters_, model.merge)
         self.labels, self.label_scores = merged.row(0)
         self._margin = cache(self._find_margin)  # labels share the upper part of their paths

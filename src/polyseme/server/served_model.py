@@ -92,7 +92,9 @@ class ServedModel:
         else:
             pairs = [(self._in_range(column), value) for column, value in features]
         if any(not abs(value) <= MAX_VALUE for _, value in pairs):
-            raise ValueError(f"Values of features must lie between {-MAX_VALUE:g} and {MAX_VALUE:g}.")
+            raise ValueError(
+                f"Values of features must lie between {-MAX_VALUE:g} and {MAX_VALUE:g}."
+            )
         found = {column: value for column, value in sorted(pairs) if value != 0}
         if len({column for column, _ in pairs}) < len(pairs):
             raise ValueError("A feature is given twice.")
