@@ -57,8 +57,7 @@ def test_a_replaced_model_is_served_without_a_failed_request(folder):
             asker.join()
         assert best(client) == "third a"
         assert set(answers) <= {"old a", "new a", "third a"}
-        changes = [a for a, b in zip(answers, answers[1:], strict=False) if a != b]
-        assert len(answers) > len(changes)
+        assert len(answers) > 3
 
 
 def test_nothing_is_loaded_again_that_did_not_change(folder):

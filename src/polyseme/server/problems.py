@@ -18,7 +18,7 @@ __all__ = ["PROBLEM_RESPONSES", "Problem", "add_problem_handlers", "problem_resp
 PROBLEM_TYPE = "application/problem+json"
 
 
-class Problem(Exception):
+class Problem(Exception):  # noqa: N818 - the word of RFC 9457
     """Ends a request with an error that the client can read."""
 
     def __init__(self, status: int, detail: str, headers: Mapping[str, str] | None = None) -> None:

@@ -30,7 +30,9 @@ def looks_like_annif_tsv(path: Path, wanted: Wanted) -> bool:
 class AnnifTsv:
     """A document a line: its text, a tab, and URIs between spaces."""
 
-    def __init__(self, path: Path, wanted: Wanted, vocabulary: Mapping[str, str] | None) -> None:
+    def __init__(
+        self, path: Path, wanted: Wanted, vocabulary: Mapping[str, str] | None
+    ) -> None:
         self._path = path
         self.label_names = None if vocabulary is None else dict(vocabulary)
         self.reading: dict[str, Any] = {}
@@ -60,7 +62,9 @@ class AnnifFolder:
     there is one, turns into a URI.
     """
 
-    def __init__(self, folder: Path, wanted: Wanted, vocabulary: Mapping[str, str] | None) -> None:
+    def __init__(
+        self, folder: Path, wanted: Wanted, vocabulary: Mapping[str, str] | None
+    ) -> None:
         self._folder = folder
         self._need_labels = wanted.need_labels
         self._has_uris = vocabulary is not None or any(folder.glob("*.tsv"))

@@ -58,10 +58,7 @@ class DelimitedFile(TableSource):
         # Full texts are longer than what the csv module takes without being told.
         csv.field_size_limit(max(csv.field_size_limit(), LONGEST_LINE))
         reader = csv.reader(
-            chain(lines_of(self.path)),
-            delimiter=self._delimiter,
-            strict=True,
-            skipinitialspace=False,
+            chain(lines_of(self.path)), delimiter=self._delimiter, strict=True, skipinitialspace=False
         )
         line = 1
         while True:

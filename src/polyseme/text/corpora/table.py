@@ -82,7 +82,8 @@ class Table:
             "label_separator": separator,
         }
         self.description = (
-            f"{source.kind}; text from {_listed(self._text_columns)}{self._described_labels()}"
+            f"{source.kind}; text from {_listed(self._text_columns)}"
+            f"{self._described_labels()}"
         )
 
     def __iter__(self) -> Iterator[Record]:
