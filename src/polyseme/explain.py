@@ -251,9 +251,9 @@ class _Walk:
             reached.append(SlotExplanation(slot, cluster, score, margin, path))
         reached.sort(key=lambda slot: (-slot.score, slot.slot))
         i = int(np.searchsorted(self.labels, label))
-        score = float(self.label_scores[i]) if reached else None
+        merged = float(self.label_scores[i]) if reached else None
         name = label if model.label_names_ is None else model.label_names_[label]
-        return LabelExplanation(label, name, score, reached, not_reached)
+        return LabelExplanation(label, name, merged, reached, not_reached)
 
     def _path_to(self, cluster: int, n_features: int) -> list[Step]:
         tree, steps, node = self._model.tree_, [], cluster

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import socket
 import subprocess
 import sys
+import threading
 from contextlib import contextmanager
 
 import httpx
 import pytest
-from starlette.testclient import TestClient
+import uvicorn
 
 from polyseme import TextModel, XRLinear
 from polyseme.demo import make_corpus
@@ -61,16 +63,25 @@ def store(text_folder, plain_folder, named_folder):
 
 @pytest.fixture(scope="session")
 def client(store):
-    with TestClient(create_app(store, ServerSettings(reload_seconds=0))) as client:
+    with client_with(store) as client:
         yield client
 
 
 @contextmanager
 def client_with(store, **settings):
-    """Yield a client of an app with settings of its own."""
-    chosen = ServerSettings(**{"reload_seconds": 0, **settings})
-    with TestClient(create_app(store, chosen), raise_server_exceptions=False) as client:
-        yield client
+    """Yield a client of an app with settings of its own, run by a thread of this process."""
+    app = create_app(store, ServerSettings(**{"reload_seconds": 0, **settings}))
+    server = uvicorn.Server(uvicorn.Config(app, log_config=None, access_log=False))
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
+        thread.start()
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+        try:
+            with httpx.Client(base_url=url, timeout=20) as client:
+                yield client
+        finally:
+            server.should_exit = True
+            thread.join()
 
 
 @contextmanager

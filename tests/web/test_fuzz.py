@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 PATHS = ["/v1/suggest", "/v1/suggest-batch", "/v1/explain"]
 quick = settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 
 scalars = (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Sequence
 from functools import cached_property
 from itertools import accumulate
 from typing import Any
@@ -42,6 +43,7 @@ class Catalogue:
         order : {'best', 'documents', 'split'}
             How well the name fits, most documents, or most evenly divided.
         """
+        found: Sequence[int] | Order
         if query == "":
             found = self._by_split if order == "split" else self._by_documents
         else:
@@ -114,7 +116,7 @@ class Catalogue:
     def _search(self, query: str, order: str) -> list[int]:
         needle = query.casefold().replace("\n", " ")
         text, starts = self._haystack
-        ranked = []
+        ranked: list[tuple[tuple[bool, bool, bool], int]] = []
         at = text.find(needle)
         while at >= 0 and len(ranked) < MAX_HITS:
             label = bisect_right(starts, at) - 1

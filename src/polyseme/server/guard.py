@@ -94,6 +94,9 @@ class Guard:
                 f"The request did not arrive within {self._settings.body_seconds:g} seconds.",
                 {"Connection": "close"},
             ) from None
+        # Nothing else is taken, so whoever forgets to say that it is JSON is understood.
+        others = [pair for pair in scope["headers"] if pair[0] != b"content-type"]
+        scope["headers"] = [*others, (b"content-type", b"application/json")]
         pending = [first]
 
         async def handing_on() -> Message:
@@ -106,7 +109,7 @@ class Guard:
         while True:
             message = await receive()
             if message["type"] != "http.request":
-                return message  # the client went away
+                raise Problem(400, "The client went away.")  # nobody reads this but the counters
             parts.append(message.get("body", b""))
             size += len(parts[-1])
             if size > self._settings.max_body:

@@ -9,7 +9,6 @@ from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
@@ -24,23 +23,6 @@ class Problem(Exception):  # noqa: N818 - the word of RFC 9457
     def __init__(self, status: int, detail: str, headers: Mapping[str, str] | None = None) -> None:
         super().__init__(detail)
         self.status, self.detail, self.headers = status, detail, headers
-
-
-class WrongPart(BaseModel):
-    """A part of a request that is not as it should be."""
-
-    pointer: str
-    detail: str
-
-
-class ProblemBody(BaseModel):
-    """What went wrong, in a sentence."""
-
-    type: str = "about:blank"
-    title: str
-    status: int
-    detail: str
-    errors: list[WrongPart] | None = None
 
 
 def problem_response(
@@ -102,6 +84,23 @@ def _of_bug(request: Request, error: Exception) -> Response:
     return problem_response(500, "The server made a mistake; its log says more.")
 
 
+_SCHEMA = {
+    "type": "object",
+    "required": ["type", "title", "status", "detail"],
+    "properties": {
+        "type": {"type": "string"},
+        "title": {"type": "string"},
+        "status": {"type": "integer"},
+        "detail": {"type": "string", "description": "What is wrong, in a sentence."},
+        "errors": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {"pointer": {"type": "string"}, "detail": {"type": "string"}},
+            },
+        },
+    },
+}
 _MEANINGS = {
     400: "The body is not JSON.",
     401: "The bearer token is missing or wrong.",
@@ -115,7 +114,7 @@ PROBLEM_RESPONSES: dict[int | str, dict[str, Any]] = {
         "description": meaning,
         "content": {
             PROBLEM_TYPE: {
-                "schema": ProblemBody.model_json_schema(),
+                "schema": _SCHEMA,
                 "example": {
                     "type": "about:blank",
                     "title": HTTPStatus(status).phrase,

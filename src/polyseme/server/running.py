@@ -43,12 +43,6 @@ def serve(
     on_start : callable
         Told the address when the server listens.
     """
-    logging.basicConfig(
-        format="polyseme: %(message)s", level=logging.INFO, stream=sys.stderr, force=True
-    )
-    logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
-    # Before uvicorn listens to it, and again after it has shut down.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     metrics = ServerMetrics()
     with _listening(host, port) as listener:
         store = ModelStore(
@@ -64,9 +58,19 @@ def serve(
             timeout_graceful_shutdown=grace_seconds,
             backlog=2048,
         )
+        _write_log_to_stderr()
+        # Uvicorn finishes what is under way, and then raises the signal again.
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
         # Connections wait from here on, and are answered in a moment.
         on_start(_url(listener))
         uvicorn.Server(config).run(sockets=[listener])
+
+
+def _write_log_to_stderr() -> None:
+    logging.basicConfig(
+        format="polyseme: %(message)s", level=logging.INFO, stream=sys.stderr, force=True
+    )
+    logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
 
 
 def _listening(host: str, port: int) -> socket.socket:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -69,15 +68,10 @@ class ServedModel:
         self.answer_all([Question(self.row_of([]), 1, None)])
         if self.takes_texts:
             self.answer_all([Question("", 1, None)])
-        _ = self._column_of
+        elif self.feature_names is not None:
+            _ = "" in self.feature_names  # makes the index of names
 
     # Documents
-
-    @cached_property
-    def _column_of(self) -> dict[str, int]:
-        if self.feature_names is None:
-            return {}
-        return {str(name): column for column, name in enumerate(self.feature_names)}
 
     def row_of(self, features: Mapping[str, float] | Sequence[tuple[int, float]]) -> Row:
         """Return features, by name or as pairs of number and value, as a row.
@@ -103,10 +97,9 @@ class ServedModel:
 
     def _column(self, name: str) -> int:
         if self.feature_names is not None:
-            column = self._column_of.get(name)
-            if column is None:
+            if name not in self.feature_names:
                 raise ValueError(f"Model {self.name!r} has no feature {name[:80]!r}.")
-            return column
+            return self.feature_names.index(name)
         if not (name.isascii() and name.isdecimal() and len(name) < 12):
             raise ValueError(
                 f"Model {self.name!r} has no names of features; {name[:80]!r} must be a number."
