@@ -24,6 +24,7 @@ DOCUMENTS = [
     "docs/performance.md",
     "docs/serving.md",
     "docs/settings.md",
+    "docs/text.md",
 ]
 OURS = ("src/polyseme", "native", "tests", "benchmarks")
 SOURCES = (".py", ".pyi", ".hpp", ".cpp", ".txt")

@@ -142,4 +142,4 @@ def test_a_bug_is_a_problem_that_says_nothing_of_its_cause(store, monkeypatch):
         detail = assert_problem(client.post("/v1/suggest", json={"text": TEXT}), 500)
         assert "secret" not in detail
         # A connection is not used again after a bug, so this needs one of its own.
-        assert 'status="500"' in httpx.get(f"{client.base_url}metrics").text
+        assert 'status="500"' in httpx.get(f"{client.base_url}/metrics").text

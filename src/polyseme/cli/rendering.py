@@ -70,4 +70,5 @@ def _listed(names: Sequence[object]) -> str:
 
 
 def _excerpt(text: str) -> str:
+    text = " ".join(text.split())
     return text if len(text) <= EXCERPT else text[: EXCERPT - 3].rstrip() + "..."

@@ -1,4 +1,4 @@
-"""From texts to label names: features, calibrated probabilities, and files of texts with labels."""
+"""From texts to label names: features, probabilities, and files of texts with labels."""
 
 from __future__ import annotations
 

@@ -209,7 +209,8 @@ def _cumulated(
     order = np.argsort(-probabilities, kind="stable")
     ordered = probabilities[order]
     last_of_value = np.flatnonzero(np.append(ordered[1:] != ordered[:-1], True))
-    return ordered[last_of_value], last_of_value + 1, np.cumsum(hits[order])[last_of_value]
+    n_hits = np.cumsum(hits[order], dtype=np.int64)
+    return ordered[last_of_value], (last_of_value + 1).astype(np.int64), n_hits[last_of_value]
 
 
 def reliability(probabilities: Floats, hits: Hits, *, n_bins: int = 10) -> dict[str, Any]:

@@ -70,11 +70,13 @@ class Judged:
         found = self.labels >= 0
         return calibration(self.scores[found]), self.hits[found]
 
-    def accuracy(self, label_counts: npt.NDArray[Any], n_training: int) -> dict[str, float]:
+    def accuracy(
+        self, label_counts: npt.NDArray[Any], n_training: int, a: float, b: float
+    ) -> dict[str, float]:
         """Return P@k, nDCG@k, R@k and their propensity-scored kin, in percent."""
         n_unknown = self.Y.shape[1] - len(label_counts)
         counts = np.concatenate([label_counts, np.zeros(n_unknown, dtype=np.int64)])
-        weights = metrics.propensities(counts, n_training)
+        weights = metrics.propensities(counts, n_training, a=a, b=b)
         wide = max(0, 10 - self.labels.shape[1])  # fewer than ten labels in all
         top = np.pad(self.labels, ((0, 0), (0, wide)), constant_values=-1)
         return metrics.evaluate(top, self.Y, propensities=weights)

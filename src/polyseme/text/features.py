@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import inspect
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
-from sklearn.feature_extraction.text import HashingVectorizer, TfidfTransformer, TfidfVectorizer
+from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
 from sklearn.utils.validation import check_is_fitted
 
 from polyseme.names import Names
+from polyseme.sparse_rows import SparseRows
 from polyseme.text.tokens import character_spans, fold, word_spans, words
 
 __all__ = ["TermCounts", "TextFeatures", "in_batches"]
@@ -25,6 +26,10 @@ FEW_TEXTS = 1000  # below, a word that is in one text only may be all there is
 CROWDED = 4  # terms counted at a time at most, in multiples of max_features, but at least
 ROOMY = 2_000_000
 NGRAMS = {"word": (1, 2), "char": (3, 5)}
+TINY = float(np.finfo(np.float32).tiny)
+
+Counted: TypeAlias = tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.float32]]
+Counting: TypeAlias = Callable[[Sequence[str]], Counted]
 
 
 class TextFeatures(BaseEstimator):  # type: ignore[misc]
@@ -97,7 +102,7 @@ class TextFeatures(BaseEstimator):  # type: ignore[misc]
 
     def counting(self) -> TermCounts:
         """Return a counter of terms for whoever walks through the texts for more reasons."""
-        self._check_parameters()
+        self.check_parameters()
         return TermCounts(self)
 
     def learn(self, counts: TermCounts) -> TextFeatures:
@@ -127,24 +132,27 @@ class TextFeatures(BaseEstimator):  # type: ignore[misc]
         csr_array of float32, shape (n_texts, n_features)
             Sorted, rows of unit length; a text without a known word is an empty row.
         """
-        parts = [self.transform_batch(batch) for batch in in_batches(texts, TEXTS_AT_ONCE)]
-        if len(parts) == 1:
-            return parts[0]
-        if not parts:
-            check_is_fitted(self, "idf_")
-            return sp.csr_array((0, self.n_features_), dtype=np.float32)
-        return sp.csr_array(sp.vstack(parts, format="csr"))
+        parts = [self.rows(batch) for batch in in_batches(texts, TEXTS_AT_ONCE)] or [self.rows([])]
+        return (parts[0] if len(parts) == 1 else SparseRows.stack(parts)).to_scipy()
 
-    def transform_batch(self, texts: list[str]) -> sp.csr_array:
-        """Return the features of a few texts; see `transform`."""
-        check_is_fitted(self, "idf_")
+    def rows(self, texts: Sequence[str]) -> SparseRows:
+        """Return the features of a few texts in the form that the classifier reads at once."""
+        if not hasattr(self, "_count"):
+            check_is_fitted(self, "idf_")
+            self._count = self._make_counter()
         for text in texts:
             require_text(text)
-        if not hasattr(self, "_vectorizer"):
-            self._vectorizer = self._make_vectorizer()
-        found = self._vectorizer(texts)
-        found.sort_indices()
-        return sp.csr_array(found)
+        starts, columns, counts = self._count(texts)
+        if self.sublinear:
+            counts = np.log(counts) + 1
+        values = counts * self.idf_[columns]
+        if len(texts) == 1:  # what a server does all day
+            values /= max(float(np.sqrt(values @ values)), TINY)
+        else:
+            row_of_entry = np.repeat(np.arange(len(texts)), np.diff(starts))
+            squares = np.bincount(row_of_entry, weights=values**2, minlength=len(texts))
+            values /= np.maximum(np.sqrt(squares), TINY).astype(np.float32)[row_of_entry]
+        return SparseRows(starts, columns, values, self.n_features_)
 
     def spans(self, text: str) -> list[tuple[int, int, int]]:
         """Say where the features of a text are in it, to mark words by how much they counted.
@@ -172,6 +180,7 @@ class TextFeatures(BaseEstimator):  # type: ignore[misc]
 
     def _analysis(self) -> dict[str, Any]:
         """Return what tells scikit-learn's vectorizers how to take a text apart."""
+        how: dict[str, Any]
         if self.analyzer == "word":
             how = {"tokenizer": words, "token_pattern": None, "lowercase": False}
         else:
@@ -183,20 +192,40 @@ class TextFeatures(BaseEstimator):  # type: ignore[misc]
             self._column_of = {str(term): i for i, term in enumerate(self.vocabulary_ or ())}
         return self._column_of
 
-    def _make_vectorizer(self) -> Any:
-        if self.vocabulary_ is not None:
-            vectorizer = TfidfVectorizer(
-                **self._analysis(),
-                vocabulary=self._columns(),
-                sublinear_tf=self.sublinear,
-                dtype=np.float32,
-            )
-            vectorizer.idf_ = self.idf_
-            return vectorizer.transform
-        hashed = self._hashed_counts()
-        weigh = TfidfTransformer(sublinear_tf=self.sublinear)
-        weigh.idf_ = self.idf_
-        return lambda texts: weigh.transform(hashed.transform(texts), copy=False)
+    def _make_counter(self) -> Counting:
+        """Return a function from texts to row starts, columns and counts."""
+        if self.vocabulary_ is None:
+            hashed = self._hashed_counts()
+
+            def count_hashed(texts: Sequence[str]) -> Counted:
+                if not texts:
+                    return _counted([0], [], [])
+                rows = SparseRows.from_scipy(hashed.transform(texts))
+                return rows.starts, rows.columns, rows.values
+
+            return count_hashed
+
+        analyze, find = self.make_analyzer(), self._columns().get
+
+        def count(texts: Sequence[str]) -> Counted:
+            starts, columns, counts = [0], [], []
+            for text in texts:
+                found: dict[int | None, int] = {}
+                for column in map(find, analyze(text)):
+                    found[column] = found.get(column, 0) + 1
+                found.pop(None, None)
+                for column in sorted(found):  # type: ignore[type-var]
+                    columns.append(column)
+                    counts.append(found[column])
+                starts.append(len(columns))
+            return _counted(starts, columns, counts)
+
+        return count
+
+    def make_analyzer(self) -> Callable[[str], list[str]]:
+        """Return scikit-learn's function from a text to its n-grams, with repetitions."""
+        analyze: Callable[[str], list[str]] = CountVectorizer(**self._analysis()).build_analyzer()
+        return analyze
 
     def _hashed_counts(self) -> HashingVectorizer:
         return HashingVectorizer(
@@ -208,15 +237,16 @@ class TextFeatures(BaseEstimator):  # type: ignore[misc]
         )
 
     def _forget(self) -> None:
-        for name in ("_vectorizer", "_column_of"):
+        for name in ("_count", "_column_of"):
             if hasattr(self, name):
                 delattr(self, name)
 
     def __getstate__(self) -> dict[str, Any]:
         state = dict(super().__getstate__())
-        return {k: v for k, v in state.items() if k not in ("_vectorizer", "_column_of")}
+        return {k: v for k, v in state.items() if k not in ("_count", "_column_of")}
 
-    def _check_parameters(self) -> None:
+    def check_parameters(self) -> None:
+        """Refuse parameters that make no sense, by name and with what would."""
         if self.analyzer not in NGRAMS:
             raise ValueError(f"analyzer must be 'word' or 'char', not {self.analyzer!r}.")
         ngrams = self._ngram_range if _is_pair(self.ngrams) or self.ngrams is None else (0, 0)
@@ -251,7 +281,7 @@ class TextFeatures(BaseEstimator):  # type: ignore[misc]
         if isinstance(parameters.get("ngrams"), list):
             parameters = {**parameters, "ngrams": tuple(parameters["ngrams"])}
         features = cls(**parameters)
-        features._check_parameters()
+        features.check_parameters()
         if bool(features.hashing) == (vocabulary is not None):
             raise ValueError("its features need names, or hashing, and not both")
         n_wanted = features.n_buckets if vocabulary is None else len(vocabulary)
@@ -283,7 +313,7 @@ class TermCounts:
             self._hashed = features._hashed_counts()
             self._buckets = np.zeros(features.n_buckets, dtype=np.int64)
         else:
-            self._analyze = TfidfVectorizer(**features._analysis()).build_analyzer()
+            self._analyze = features.make_analyzer()
 
     def add(self, text: str) -> None:
         """Count the n-grams of one more text."""
@@ -344,6 +374,14 @@ def require_text(text: object) -> None:
     """Refuse what is not a text."""
     if not isinstance(text, str):
         raise ValueError(f"a text must be a str, not {type(text).__name__}: {str(text)[:40]!r}.")
+
+
+def _counted(starts: list[int], columns: list[Any], counts: list[int]) -> Counted:
+    return (
+        np.array(starts, dtype=np.int64),
+        np.array(columns, dtype=np.int32),
+        np.array(counts, dtype=np.float32),
+    )
 
 
 def _is_pair(value: object) -> bool:

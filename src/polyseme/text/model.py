@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,7 +29,7 @@ from polyseme.text.evaluation import (
     cross_checked,
 )
 from polyseme.text.features import TextFeatures, in_batches
-from polyseme.text.problem import TextProblem, as_new_documents, read_problem
+from polyseme.text.problem import Pairs, TextProblem, as_new_documents, read_problem
 from polyseme.text.text_model_files import contents_of
 
 __all__ = ["Suggestion", "TextModel"]
@@ -146,13 +146,13 @@ class TextModel:
         label_names : dict of str to str, optional
             Names for people of what `labels` holds, such as URIs.
         """
-        return self.fit_records(_Pairs(texts, labels), label_names=label_names)
+        return self.fit_records(Pairs(texts, labels), label_names=label_names)
 
     def fit_records(
         self, records: Iterable[Record], *, label_names: Mapping[str, str] | None = None
     ) -> TextModel:
         """Learn from records, such as `polyseme.text.open_corpus` finds in a file."""
-        self._check_parameters()
+        self.check_parameters()
         features, classifier = clone(self.features), clone(self.classifier)
         progress = Progress(enabled=self.verbose)
         with progress:
@@ -166,7 +166,8 @@ class TextModel:
         names = [(label_names or {}).get(label, label) for label in problem.labels]
         fitted = {"label_names": names, "feature_names": features.vocabulary_}
         seconds = dict(progress.seconds)
-        calibration, threshold, report = Calibration.none(), 0.0, {}
+        calibration, threshold = Calibration.none(), 0.0
+        report: dict[str, Any] = {}
         if problem.n_held_out:
             n_training = problem.n_training
             X, Y = problem.X.rows(0, n_training), problem.Y.rows(0, n_training)
@@ -210,7 +211,7 @@ class TextModel:
         """Return the best labels of each text and their bare scores, as `predict_top_k` does."""
         if isinstance(texts, str):
             raise ValueError("texts must be a list of texts; put the one text into a list.")
-        X = self.features.transform(texts)
+        X = self.features.rows(texts)
         return self.classifier.predict_top_k(X, min(limit, self.classifier.n_labels_))
 
     def name_ranked(
@@ -233,15 +234,31 @@ class TextModel:
             for i in range(len(labels))
         ]
 
-    def evaluate(self, records: Iterable[Record]) -> dict[str, Any]:
+    def evaluate(
+        self,
+        records: Iterable[Record],
+        *,
+        threshold: float | None = None,
+        a: float = 0.55,
+        b: float = 1.5,
+    ) -> dict[str, Any]:
         """Measure the model on documents with known labels, in a stream.
+
+        Parameters
+        ----------
+        records : iterable of Record
+        threshold : float, optional
+            By default the model's own.
+        a, b : float
+            Constants of the propensity-scored figures, see `polyseme.metrics.propensities`.
 
         Returns
         -------
         dict
-            As `report`, at the model's threshold, without ``beam_coverage``; documents without
-            labels are left out, labels that the model does not know count as not found.
+            As `report`, without ``beam_coverage``; documents without labels are left out, and
+            labels that the model does not know (``n_unknown_labels``) count as not found.
         """
+        least = self.threshold if threshold is None else _checked_threshold(threshold)
         number_of = {str(key): i for i, key in enumerate(self._keys())}
         n_known = len(number_of)
         labelled = (record for record in records if record.labels)
@@ -262,10 +279,10 @@ class TextModel:
             sp.csr_array((ones, columns, starts), shape=shape),
         )
         return {
-            **self._figures(self.classifier, judged),
+            **_figures(self.classifier, judged, a, b),
             "n_unknown_labels": len(number_of) - n_known,
             "reliability": reliability(*judged.pairs(self.calibration)),
-            "threshold": dataclasses.asdict(judged.cut(self.calibration, self.threshold)),
+            "threshold": dataclasses.asdict(judged.cut(self.calibration, least)),
         }
 
     def name_of(self, label: int) -> str:
@@ -313,7 +330,7 @@ class TextModel:
         found = labels >= 0
         calibration = Calibration.fit(scores[found], judged.hits[found])
         return calibration, {
-            **self._figures(classifier, judged),
+            **_figures(classifier, judged),
             "n_training_documents": n_training,
             "refitted": self.refit,
             "beam_coverage": _beam_coverage(classifier, X, Y),
@@ -325,15 +342,8 @@ class TextModel:
             },
         }
 
-    def _figures(self, classifier: XRLinear, judged: Judged) -> dict[str, Any]:
-        return {
-            "n_documents": judged.n_documents,
-            "n_labels": classifier.n_labels_,
-            "accuracy": judged.accuracy(classifier.label_counts_, classifier.n_documents_),
-            "by_label_frequency": by_label_frequency(judged, classifier.label_counts_),
-        }
-
-    def _check_parameters(self) -> None:
+    def check_parameters(self) -> None:
+        """Refuse parameters that make no sense, by name and with what would."""
         if not isinstance(self.held_out, int | float) or not 0 <= self.held_out < 1:
             raise ValueError(
                 f"held_out must be a share from 0 to less than 1, not {self.held_out!r}."
@@ -342,6 +352,18 @@ class TextModel:
             raise ValueError(
                 f"precision must be a share above 0 and at most 1, not {self.precision!r}."
             )
+
+
+def _figures(
+    classifier: XRLinear, judged: Judged, a: float = 0.55, b: float = 1.5
+) -> dict[str, Any]:
+    counts = classifier.label_counts_
+    return {
+        "n_documents": judged.n_documents,
+        "n_labels": classifier.n_labels_,
+        "accuracy": judged.accuracy(counts, classifier.n_documents_, a, b),
+        "by_label_frequency": by_label_frequency(judged, counts),
+    }
 
 
 def _checked_threshold(threshold: float) -> float:
@@ -353,34 +375,3 @@ def _checked_threshold(threshold: float) -> float:
 def _beam_coverage(classifier: XRLinear, X: SparseRows, Y: SparsePattern) -> float:
     matched = classifier.matcher_.match(X, classifier.beam_size)
     return beam_coverage(matched.to_scipy(), classifier.clusters_, Y.to_scipy())
-
-
-class _Pairs:
-    """Texts and labels side by side, as often as wanted."""
-
-    def __init__(self, texts: Iterable[str], labels: Iterable[Iterable[str]]) -> None:
-        for name, given in (("texts", texts), ("labels", labels)):
-            if isinstance(given, str) or iter(given) is given:
-                raise ValueError(
-                    f"{name} can be walked through only once, but two passes are needed; give a "
-                    "list, or an object whose __iter__ starts again."
-                )
-        self._texts, self._labels = texts, labels
-
-    def __iter__(self) -> Iterator[Record]:
-        labels = iter(self._labels)
-        n_texts = 0
-        for text in self._texts:
-            row = next(labels, None)
-            if row is None:
-                raise ValueError(f"there are more texts than lists of labels ({n_texts}).")
-            yield Record(text, _label_names(row, n_texts))
-            n_texts += 1
-        if next(labels, None) is not None:
-            raise ValueError(f"there are more lists of labels than texts ({n_texts}).")
-
-
-def _label_names(row: Any, i: int) -> tuple[str, ...]:
-    if isinstance(row, str) or not all(isinstance(label, str) for label in row):
-        raise ValueError(f"the labels of text {i} must be a list of str, not {row!r}.")
-    return tuple(row)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +16,7 @@ from polyseme.sparse_rows import SparsePattern, SparseRows
 from polyseme.text.corpora.records import Record
 from polyseme.text.features import TextFeatures, in_batches
 
-__all__ = ["TextProblem", "as_new_documents", "read_problem"]
+__all__ = ["Pairs", "TextProblem", "as_new_documents", "read_problem"]
 
 TEXTS_AT_ONCE = 512
 
@@ -100,7 +100,7 @@ def read_problem(
         n_done = 0
         texts = (record.text for record in records if record.labels)
         for batch in in_batches(texts, TEXTS_AT_ONCE):
-            rows = features.transform_batch(batch)
+            rows = features.rows(batch).to_scipy()
             apart = is_held_out[n_done : n_done + len(batch)]
             n_done += len(batch)
             if len(apart) == len(batch):
@@ -132,6 +132,37 @@ def as_new_documents(held_out: SparseRows, training: SparseRows) -> SparseRows:
     lengths = np.sqrt(np.maximum(squares, np.finfo(np.float32).tiny))
     values = (values / lengths[row_of_entry]).astype(np.float32)
     return SparseRows(starts, held_out.columns[kept], values, held_out.n_columns)
+
+
+class Pairs:
+    """Texts and labels side by side, as often as wanted."""
+
+    def __init__(self, texts: Iterable[str], labels: Iterable[Iterable[str]]) -> None:
+        for name, given in (("texts", texts), ("labels", labels)):
+            if isinstance(given, str) or iter(given) is given:
+                raise ValueError(
+                    f"{name} can be walked through only once, but two passes are needed; give a "
+                    "list, or an object whose __iter__ starts again."
+                )
+        self._texts, self._labels = texts, labels
+
+    def __iter__(self) -> Iterator[Record]:
+        labels = iter(self._labels)
+        n_texts = 0
+        for text in self._texts:
+            row = next(labels, None)
+            if row is None:
+                raise ValueError(f"there are more texts than lists of labels ({n_texts}).")
+            yield Record(text, _label_names(row, n_texts))
+            n_texts += 1
+        if next(labels, None) is not None:
+            raise ValueError(f"there are more lists of labels than texts ({n_texts}).")
+
+
+def _label_names(row: Any, i: int) -> tuple[str, ...]:
+    if isinstance(row, str) or not all(isinstance(label, str) for label in row):
+        raise ValueError(f"the labels of text {i} must be a list of str, not {row!r}.")
+    return tuple(row)
 
 
 class RowBuffer:

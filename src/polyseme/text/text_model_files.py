@@ -83,7 +83,7 @@ def restore(model: TextModel, stored: StoredModel, n_threads: int | None) -> Non
         if uris is not None and len(uris) != classifier.n_labels_:
             raise ValueError(f"it has {len(uris)} URIs for {classifier.n_labels_} labels")
         model.held_out, model.refit, model.precision = _parameters(facts.get("parameters"))
-        model._check_parameters()
+        model.check_parameters()
     except ValueError as error:
         raise _damaged(stored, str(error)) from None
     model.threshold = _threshold(stored)
@@ -110,7 +110,7 @@ def _parameters(found: Any) -> tuple[Any, bool, Any]:
 
 def _threshold(stored: StoredModel) -> float:
     value = stored.description.get("threshold")
-    if type(value) not in (int, float) or not 0 <= value <= 1:
+    if not isinstance(value, int | float) or not 0 <= value <= 1:
         raise _damaged(stored, f"threshold is {value!r}")
     return float(value)
 

@@ -17,7 +17,9 @@ _MARKS = (
     "\u135d-\u135f\u17b4-\u17d3\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20f0\ufe20-\ufe2f\u200c\u200d"
 )
 # Chinese and Japanese have no spaces: a character is a word, and 2-grams are pairs of them.
-_UNSPACED = "\u3041-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff"
+_UNSPACED = (
+    "\u3041-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff"
+)
 _WORD = re.compile(rf"[{_UNSPACED}]|(?:(?![{_UNSPACED}])[\w{_MARKS}])+")
 _ASCII_WORD = re.compile(r"\w+", re.ASCII)
 _RUN = re.compile(r"\S+")

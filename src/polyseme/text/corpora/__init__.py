@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from polyseme.text.corpora.annif import AnnifFolder, AnnifTsv, looks_like_annif_tsv
 from polyseme.text.corpora.delimited import DelimitedFile
@@ -53,6 +54,7 @@ def open_corpus(
     labels_file: str | os.PathLike[str] | None = None,
     vocabulary: Mapping[str, str] | None = None,
     need_labels: bool = True,
+    like: Mapping[str, Any] | None = None,
 ) -> Corpus:
     """Open texts with labels, whatever the kind of file.
 
@@ -75,9 +77,13 @@ def open_corpus(
         From URI to name; see `read_vocabulary`.
     need_labels : bool
         Refuse files without labels.
+    like : dict, optional
+        The ``reading`` of another corpus; its columns are taken where they are there.
     """
     place = Path(path)
-    wanted = Wanted(tuple(text_columns), labels_column, label_separator, need_labels)
+    wanted = Wanted(
+        tuple(text_columns), labels_column, label_separator, need_labels, dict(like or {})
+    )
     if not place.exists():
         raise FileNotFoundError(f"{place} does not exist; give {_KINDS}.")
     if labels_file is not None:
@@ -92,8 +98,6 @@ def open_corpus(
         if _suffix(place) == ".tsv" and looks_like_annif_tsv(place, wanted):
             return AnnifTsv(place, wanted, vocabulary)
         return Table(_TABLES[_suffix(place)](place), wanted, vocabulary)
-    elif not need_labels:
-        return PlainLines(place, None, wanted, vocabulary)
     raise ValueError(f"{place} is not a file of texts with labels that is known; give {_KINDS}.")
 
 

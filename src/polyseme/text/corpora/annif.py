@@ -30,9 +30,7 @@ def looks_like_annif_tsv(path: Path, wanted: Wanted) -> bool:
 class AnnifTsv:
     """A document a line: its text, a tab, and URIs between spaces."""
 
-    def __init__(
-        self, path: Path, wanted: Wanted, vocabulary: Mapping[str, str] | None
-    ) -> None:
+    def __init__(self, path: Path, wanted: Wanted, vocabulary: Mapping[str, str] | None) -> None:
         self._path = path
         self.label_names = None if vocabulary is None else dict(vocabulary)
         self.reading: dict[str, Any] = {}
@@ -62,14 +60,14 @@ class AnnifFolder:
     there is one, turns into a URI.
     """
 
-    def __init__(
-        self, folder: Path, wanted: Wanted, vocabulary: Mapping[str, str] | None
-    ) -> None:
+    def __init__(self, folder: Path, wanted: Wanted, vocabulary: Mapping[str, str] | None) -> None:
         self._folder = folder
         self._need_labels = wanted.need_labels
         self._has_uris = vocabulary is not None or any(folder.glob("*.tsv"))
         self.label_names = dict(vocabulary or {}) if self._has_uris else None
-        self._uri_of = {name: uri for uri, name in reversed((vocabulary or {}).items())}
+        self._uri_of: dict[str, str] = {}
+        for uri, name in (vocabulary or {}).items():
+            self._uri_of.setdefault(name, uri)
         self.reading: dict[str, Any] = {}
         self.description = "a folder as Annif has it: .txt files, labels in .tsv or .key files"
 

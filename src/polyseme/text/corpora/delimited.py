@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterator, Sequence
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -57,9 +56,7 @@ class DelimitedFile(TableSource):
         """Yield each record with the line that it begins on."""
         # Full texts are longer than what the csv module takes without being told.
         csv.field_size_limit(max(csv.field_size_limit(), LONGEST_LINE))
-        reader = csv.reader(
-            chain(lines_of(self.path)), delimiter=self._delimiter, strict=True, skipinitialspace=False
-        )
+        reader = csv.reader(lines_of(self.path), delimiter=self._delimiter, strict=True)
         line = 1
         while True:
             try:

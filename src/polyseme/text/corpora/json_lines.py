@@ -53,6 +53,6 @@ class JsonLinesFile(TableSource):
             if not isinstance(item, dict):
                 raise ValueError(
                     f"{self.path}, line {number}: a JSON {type(item).__name__}; write one object "
-                    "a line, such as {\"text\": ..., \"labels\": [...]}."
+                    'a line, such as {"text": ..., "labels": [...]}.'
                 )
             yield number, item

@@ -47,8 +47,8 @@ def decode(line: bytes, path: Path, number: int) -> str:
         text = line.decode("utf-8")
     except UnicodeDecodeError as error:
         raise ValueError(
-            f"{path}, line {number}: not UTF-8 (byte 0x{line[error.start]:02x}); convert the file, "
-            "for example with iconv."
+            f"{path}, line {number}: not UTF-8 (byte 0x{line[error.start]:02x}); convert the "
+            "file, for example with iconv."
         ) from None
     if "\0" in text:
         raise ValueError(f"{path}, line {number}: holds a NUL byte; remove it.")

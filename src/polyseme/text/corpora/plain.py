@@ -34,25 +34,20 @@ class PlainLines:
     def __init__(
         self,
         texts: Path,
-        labels: Path | None,
+        labels: Path,
         wanted: Wanted,
         vocabulary: Mapping[str, str] | None,
     ) -> None:
         self._texts, self._labels = texts, labels
         self.label_names = None if vocabulary is None else dict(vocabulary)
         self._separator = wanted.label_separator
-        if labels is not None and self._separator is None:
+        if self._separator is None:
             self._separator = guess_separator(list(islice(lines_of(labels), N_LOOKED_AT)))
         self.reading: dict[str, Any] = {"label_separator": self._separator}
         how = "" if self._separator is None else f", split at {self._separator!r}"
-        beside = "no labels" if labels is None else f"labels from {labels.name}{how}"
-        self.description = f"plain text, a document a line; {beside}"
+        self.description = f"plain text, a document a line; labels from {labels.name}{how}"
 
     def __iter__(self) -> Iterator[Record]:
-        if self._labels is None:
-            for text in lines_of(self._texts):
-                yield Record(text.rstrip("\r\n"), ())
-            return
         number = 0
         for text, labels in zip_longest(lines_of(self._texts), lines_of(self._labels)):
             if text is None or labels is None:

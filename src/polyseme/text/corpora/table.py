@@ -6,7 +6,7 @@ import difflib
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -19,9 +19,9 @@ N_LOOKED_AT = 1000  # rows, to guess what stands between labels
 _TEXT = ("text", "fulltext", "full_text", "document", "content")
 _TEXT_PARTS = ("title", "headline", "subtitle", "abstract", "summary", "description", "body")
 _LABELS = (
-    "labels label tags tag keywords subjects subject subject_uris subject_labels categories "
-    "category topics topic classes class"
-).split()
+    *("labels", "label", "tags", "tag", "keywords", "subjects", "subject", "subject_uris"),
+    *("subject_labels", "categories", "category", "topics", "topic", "classes", "class"),
+)
 
 
 @dataclass(frozen=True)
@@ -32,6 +32,7 @@ class Wanted:
     labels_column: str | None = None
     label_separator: str | None = None
     need_labels: bool = True
+    like: dict[str, Any] = field(default_factory=dict)
 
 
 class TableSource(ABC):
@@ -73,7 +74,9 @@ class Table:
         separator = wanted.label_separator
         if self._labels_column is not None:
             self._columns.append(self._labels_column)
-            if separator is None:
+            if separator is None and self._labels_column == wanted.like.get("labels_column"):
+                separator = wanted.like.get("label_separator")
+            elif separator is None:
                 separator = guess_separator(self._first_labels())
         self._separator = separator
         self.reading: dict[str, Any] = {
@@ -82,8 +85,7 @@ class Table:
             "label_separator": separator,
         }
         self.description = (
-            f"{source.kind}; text from {_listed(self._text_columns)}"
-            f"{self._described_labels()}"
+            f"{source.kind}; text from {_listed(self._text_columns)}{self._described_labels()}"
         )
 
     def __iter__(self) -> Iterator[Record]:
@@ -116,6 +118,9 @@ class Table:
 def _text_columns(path: Path, found: Sequence[str], wanted: Wanted) -> tuple[str, ...]:
     if wanted.text_columns:
         return tuple(_known(path, name, found, "--text-column") for name in wanted.text_columns)
+    usual = wanted.like.get("text_columns") or ()
+    if usual and set(usual) <= set(found):
+        return tuple(usual)
     by_name = {name.strip().lower(): name for name in reversed(found)}
     for name in _TEXT:
         if name in by_name:
@@ -134,6 +139,8 @@ def _labels_column(
 ) -> str | None:
     if wanted.labels_column is not None:
         return _known(path, wanted.labels_column, found, "--labels-column")
+    if wanted.like.get("labels_column") in found:
+        return str(wanted.like["labels_column"])
     by_name = {name.strip().lower(): name for name in reversed(found) if name not in text_columns}
     for name in _LABELS:
         if name in by_name:
