@@ -68,8 +68,8 @@ class SparsePattern:
 
     def take(self, row_ids: npt.ArrayLike) -> SparsePattern:
         """Return the given rows, in the given order."""
-        taken = _scipy_view(self, np.ones(self.n_stored, dtype=bool))[np.asarray(row_ids)]
-        return SparsePattern(*_index_arrays(taken), self.n_columns)
+        starts, places = _places_of(self.starts, np.asarray(row_ids))
+        return SparsePattern(starts, self.columns[places], self.n_columns)
 
     def transpose(self) -> SparsePattern:
         """Return the pattern with rows and columns exchanged, in linear time."""
@@ -166,8 +166,19 @@ class SparseRows:
 
     def take(self, row_ids: npt.ArrayLike) -> SparseRows:
         """Return the given rows, in the given order."""
-        taken = self.to_scipy()[np.asarray(row_ids)]
-        return SparseRows(*_index_arrays(taken), taken.data, self.n_columns)
+        starts, places = _places_of(self.starts, np.asarray(row_ids))
+        return SparseRows(starts, self.columns[places], self.values[places], self.n_columns)
+
+
+def _places_of(
+    starts: npt.NDArray[np.int64], row_ids: npt.NDArray[np.int64]
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Return the starts of the rows once taken, and where their entries are now."""
+    lengths = np.diff(starts)[row_ids]
+    taken_starts = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
+    places = np.arange(taken_starts[-1])
+    places += np.repeat(starts[row_ids] - taken_starts[:-1], lengths)
+    return taken_starts, places
 
 
 def _canonical_parts(

@@ -27,6 +27,39 @@ def small_problems(n_problems: int):
         yield Y, is_matched, counted, present
 
 
+def best_objective(Y, is_matched, copies: int) -> int:
+    """Try every assignment of at most `copies` clusters a label; labels do not interact."""
+    n_clusters = is_matched.shape[1]
+    total = 0
+    for label in range(Y.shape[1]):
+        documents = is_matched[Y[:, label]]
+        total += max(
+            int(documents[:, list(subset)].any(axis=1).sum())
+            for subset in combinations(range(n_clusters), min(copies, n_clusters))
+        )
+    return total
+
+
+def test_theorem_1_set_cover_is_an_assignment_of_one_label():
+    rng = np.random.default_rng(1)
+    answers = set()
+    for _ in range(200):
+        n_elements, n_sets = rng.integers(1, 9), int(rng.integers(1, 6))
+        sets = [set(np.flatnonzero(rng.random(n_elements) < 0.5).tolist()) for _ in range(n_sets)]
+        # The elements are documents of one label, matched to the clusters whose sets have them.
+        Y = np.ones((n_elements, 1), dtype=bool)
+        is_matched = np.array(
+            [[e in of_cluster for of_cluster in sets] for e in range(n_elements)]
+        )
+        for copies in range(1, n_sets + 1):
+            is_cover = any(
+                set().union(*some) == set(range(n_elements)) for some in combinations(sets, copies)
+            )
+            assert (best_objective(Y, is_matched, copies) == n_elements) == is_cover
+            answers.add(is_cover)
+    assert answers == {True, False}
+
+
 def test_theorem_2_the_closed_form_is_optimal_for_the_relaxed_problem():
     for Y, is_matched, counted, present in small_problems(400):
         n_clusters = present.n_clusters
@@ -44,6 +77,19 @@ def test_theorem_2_the_closed_form_is_optimal_for_the_relaxed_problem():
             assert relaxed == best
 
 
+def test_with_a_beam_of_one_the_closed_form_is_the_best_assignment():
+    rng = np.random.default_rng(3)
+    for _ in range(200):
+        n_documents, n_labels, n_clusters = rng.integers(1, [9, 5, 5])
+        Y = rng.random((n_documents, n_labels)) < 0.5
+        is_matched = np.eye(n_clusters, dtype=bool)[rng.integers(n_clusters, size=n_documents)]
+        counted = assignment.co_occurrence(sp.csr_array(Y), sp.csr_array(0.5 * is_matched))
+        present = LabelClusters.from_partition(np.zeros(n_labels, dtype=int), int(n_clusters))
+        for copies in (1, 2, 3):
+            made = assignment.closed_form(counted, present, copies)
+            assert made.objective_after == best_objective(Y, is_matched, copies)
+
+
 def test_theorem_3_the_closed_form_reaches_at_least_what_any_partition_reaches():
     for Y, is_matched, counted, present in small_problems(150):
         partitions = product(range(present.n_clusters), repeat=present.n_labels)
@@ -55,3 +101,12 @@ def test_theorem_3_the_closed_form_reaches_at_least_what_any_partition_reaches()
         )
         for copies in (1, 2, 3):
             assert assignment.closed_form(counted, present, copies).objective_after >= best
+
+
+def test_theorem_3_is_not_strict():
+    # Two labels, each with a cluster to which all of its documents are matched.
+    Y = np.repeat(np.eye(2, dtype=bool), 3, axis=0)
+    counted = assignment.co_occurrence(sp.csr_array(Y), sp.csr_array(0.5 * Y))
+    partition = LabelClusters.from_partition([0, 1], 2)
+    made = assignment.closed_form(counted, partition, 2)
+    assert made.objective_after == made.objective_before == made.n_positives == 6

@@ -68,7 +68,7 @@ if TYPE_CHECKING:
 
 __all__ = ["MODULES", "all_experiments"]
 
-MODULES = ("published", "fused_labels", "example", "choices", "equal_cost")
+MODULES = ("published", "fused_labels", "example", "choices", "equal_cost", "tuning")
 
 
 def all_experiments() -> dict[str, Experiment]:

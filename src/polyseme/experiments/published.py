@@ -31,7 +31,14 @@ BACKBONE = {
     "training_rows": "teacher-forcing",
 }
 PLAIN = {**BACKBONE, "copies": 1, "rounds": 0}
-PAPER = {**BACKBONE, "copies": 2, "rounds": 1, "assignment": "closed_form", "merge": "mean"}
+PAPER = {
+    **BACKBONE,
+    "copies": 2,
+    "rounds": 1,
+    "assignment": "closed_form",
+    "merge": "mean",
+    "match_folds": 0,
+}
 
 XR_LINEAR = "XR-Linear"
 DEFAULTS = "polyseme's defaults"
