@@ -114,3 +114,11 @@ def assert_problem(response, status):
     assert body["title"]
     assert body["detail"]
     return body["detail"]
+
+
+def assert_same_suggestions(found, expected):
+    """Check that two lists agree but for the rounding of scores."""
+    assert [one["label"] for one in found] == [one["label"] for one in expected]
+    assert [one["score"] for one in found] == pytest.approx(
+        [one["score"] for one in expected], abs=1e-5
+    )
