@@ -14,7 +14,7 @@ import numpy.typing as npt
 from polyseme.linear_weights import LinearWeights
 from polyseme.names import Names
 from polyseme.presets import XRLinear
-from polyseme.senses import division_scores, senses_of
+from polyseme.senses import division_scores
 
 __all__ = ["Catalogue"]
 
@@ -63,20 +63,24 @@ class Catalogue:
         """Return a label with its senses, or None if there is no such label."""
         if not 0 <= label < self._model.n_labels_:
             return None
-        senses = [
-            {
-                "slot": sense.slot,
-                "cluster": sense.cluster,
-                "share": round(sense.share, 4),
-                "words": self._words(self._ranker, sense.cluster, sense.slot),
-                "neighbours": [
-                    self._named(int(other))
-                    for other in self._largest(sense.cluster, N_NEIGHBOURS + 1)
-                    if other != label
-                ][:N_NEIGHBOURS],
-            }
-            for sense in senses_of(self._model, label, n_features=0, n_neighbours=0)
-        ]
+        clusters, documents = self._model.clusters_, self._model.slot_documents_
+        slots = clusters.slots_of(label)
+        senses = []
+        for slot in slots[np.argsort(-documents[slots], kind="stable")].tolist():
+            cluster = int(clusters.cluster_of_slot[slot])
+            beside = self._largest(cluster, N_NEIGHBOURS + 1)
+            share = documents[slot] / max(1, self._model.label_counts_[label])
+            senses.append(
+                {
+                    "slot": slot,
+                    "cluster": cluster,
+                    "share": round(float(share), 4),
+                    "words": self._words(self._ranker, cluster, slot),
+                    "neighbours": [self._named(int(i)) for i in beside if i != label][
+                        :N_NEIGHBOURS
+                    ],
+                }
+            )
         return {**self.summary(label), "senses": senses}
 
     def _named(self, label: int) -> dict[str, Any]:
