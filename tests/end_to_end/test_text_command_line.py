@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import json
 import os
-import pty
 import subprocess
 import sys
 from pathlib import Path
@@ -122,6 +121,7 @@ def test_a_text_file_is_one_document_or_one_a_line(text_model, tmp_path):
     assert len(succeed("predict", text_model, path, "--json").splitlines()) == 1
     assert len(succeed("predict", text_model, path, "--json", "--lines").splitlines()) == 2
     assert "not a file or folder of texts" in refuse("predict", text_model, tmp_path / "x.txt")
+    assert len(succeed("predict", text_model, tmp_path, "--json").splitlines()) == 1
 
 
 def test_predictions_are_written_as_tsv_json_lines_or_a_matrix(text_model, new, tmp_path):
@@ -134,8 +134,8 @@ def test_predictions_are_written_as_tsv_json_lines_or_a_matrix(text_model, new, 
     assert (tmp_path / "a.jsonl").read_text() == succeed("predict", text_model, new, "--json")
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="no terminals of this kind")
 def test_a_terminal_gets_lines_for_people(text_model, new):
+    pty = pytest.importorskip("pty")
     reader, writer = pty.openpty()
     command = [sys.executable, "-m", "polyseme", "predict", str(text_model), str(new)]
     with subprocess.Popen(command, stdout=writer, stderr=subprocess.DEVNULL) as program:
@@ -161,7 +161,9 @@ def test_evaluate_measures_texts(text_model, new):
 
 
 def test_senses_and_info_know_texts(text_model, articles):
-    assert "bat, sense 1" in succeed("senses", text_model, "bat")
+    assert "such as: " in succeed("senses", text_model, "bat")
+    kept = json.loads(succeed("senses", text_model, "bat", "--json"))["senses"]
+    assert all(len(sense["examples"]) <= 3 for sense in kept)
     shown = json.loads(succeed("senses", text_model, "bat", "--data", articles, "--json"))
     assert shown["name"] == "bat"
     assert any(sense["documents"] for sense in shown["senses"])

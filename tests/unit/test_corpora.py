@@ -147,6 +147,8 @@ def test_another_corpus_is_read_like_the_first_where_it_has_the_columns(tmp_path
         ("a; b ;a;", ";", ("a", "b")),
         ('["a", "b c"]', ";", ("a", "b c")),
         ("['a', \"it's\"]", None, ("a", "it's")),
+        ("['a\\'b, c', \"d\"]", ";", ("a'b, c", "d")),
+        ("[" * 5000 + "]" * 5000, None, ("[" * 5000 + "]" * 5000,)),
         ("[not a list", None, ("[not a list",)),
         ("<http://x/1>  <http://x/2>", " ", ("http://x/1", "http://x/2")),
         (["a", 3, {"uri": "u", "label": "l"}, {"label": "l"}], None, ("a", "3", "u", "l")),
@@ -248,7 +250,7 @@ def test_files_of_texts_are_known_by_their_name(tmp_path, name, is_text):
 
 
 def test_a_data_folder_of_matrices_is_not_one_of_texts(tmp_path):
-    for name in ("X.trn.npz", "Y.trn.npz", "labels.txt", "X.trn.txt", "train.txt"):
+    for name in ("X.trn.npz", "labels.txt", "X.trn.txt", "train.txt", "text.txt"):
         write(tmp_path / name, "x")
     assert not is_corpus(tmp_path)
 

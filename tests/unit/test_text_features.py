@@ -10,7 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.pipeline import make_pipeline
 
+from polyseme import XRLinear
 from polyseme.text import TextFeatures
 from polyseme.text.features import TermCounts
 from polyseme.text.tokens import character_spans, word_spans, words
@@ -146,7 +148,7 @@ def test_counting_forgets_the_rarest_when_there_are_too_many():
 def test_texts_are_never_all_in_memory():
     def texts():
         for i in range(400):
-            yield f"word{i % 50} " * 5000  # 14 MB in all
+            yield f"word{i % 50} " + "." * 40_000  # 16 MB in all
 
     tracemalloc.start()
     TextFeatures().fit(texts())
@@ -182,6 +184,12 @@ def test_texts_that_are_none_are_refused():
         TextFeatures().fit([])
     with pytest.raises(ValueError, match="no word is in 1 or more of the 2 texts"):
         TextFeatures().fit(["...", ""])
+
+
+def test_features_are_a_step_of_a_pipeline():
+    pipeline = make_pipeline(TextFeatures(), XRLinear(verbose=False))
+    texts, labels = ["a cat", "a dog", "cats", "the dog"], ["c", "d", "c", "d"]
+    assert pipeline.fit(texts, labels).score(["cat", "dog"], ["c", "d"]) == 1
 
 
 def test_features_can_be_cloned_and_fitted_again():

@@ -14,6 +14,7 @@ from polyseme.demo import make_corpus
 from polyseme.model_files import open_model, save_model
 from polyseme.names import Names
 from polyseme.progress import Progress
+from polyseme.sparse_rows import SparseRows
 from polyseme.text import Record, TextFeatures
 from polyseme.text.problem import as_new_documents, read_problem
 from polyseme.text.sense_texts import senses_in_corpus
@@ -174,17 +175,18 @@ def test_labels_that_the_model_does_not_know_count_as_not_found(model):
 class Endless:
     """Documents that would take gigabytes if anyone kept them."""
 
-    def __init__(self, n_documents, n_words):
-        self.n_documents, self.n_words, self.n_walks = n_documents, n_words, 0
+    def __init__(self, n_documents, n_dots=0):
+        self.n_documents, self.n_dots, self.n_walks = n_documents, n_dots, 0
 
     def __iter__(self):
         self.n_walks += 1
         for i in range(self.n_documents):
-            yield Record(f"word{i % 40} other{i % 7} " * self.n_words, (f"label{i % 40}",))
+            text = f"word{i % 40} other{i % 7} " + "." * self.n_dots
+            yield Record(text, (f"label{i % 40}",))
 
 
 def test_texts_are_walked_through_twice_and_never_kept():
-    corpus = Endless(600, 2000)  # 11 MB a walk
+    corpus = Endless(3000, n_dots=10_000)  # 30 MB a walk
     tracemalloc.start()
     problem = read_problem(
         corpus, TextFeatures(), count_held_out=lambda n: n // 10, seed=0, progress=Progress(False)
@@ -192,13 +194,13 @@ def test_texts_are_walked_through_twice_and_never_kept():
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert corpus.n_walks == 2
-    assert problem.X.n_rows == 600
-    assert problem.n_training == 540
-    assert peak < 16_000_000  # a batch of 512 texts, not more
+    assert problem.X.n_rows == 3000
+    assert problem.n_training == 2700
+    assert peak < 12_000_000  # a batch of 512 texts and its shadows, not more
 
 
 def test_held_out_documents_are_the_last_rows_and_keep_their_labels():
-    corpus = Endless(100, 1)
+    corpus = Endless(100)
     problem = read_problem(
         corpus, TextFeatures(), count_held_out=lambda n: 30, seed=1, progress=Progress(False)
     )
@@ -275,8 +277,9 @@ def test_a_vocabulary_gives_names_and_keeps_uris(tmp_path):
     for one in loaded.suggest(TEST.texts[:1], threshold=0)[0]:
         assert one.uri == f"http://x/{one.name}" or one.name == one.uri == "http://x/bat"
     assert loaded.label_number("tank") == loaded.label_number("http://x/tank")
-    measured = loaded.evaluate([Record(TEST.texts[0], ("http://x/tank",))])
-    assert measured["n_unknown_labels"] == 0
+    for label in ("http://x/tank", "tank"):
+        measured = loaded.evaluate([Record(TEST.texts[0], (label,))])
+        assert measured["n_unknown_labels"] == 0
 
 
 def test_senses_list_rows_of_a_corpus(model):
@@ -288,6 +291,32 @@ def test_senses_list_rows_of_a_corpus(model):
     assert texts == {row: TRAINING.texts[row] for row in rows}
     assert all(isinstance(word, str) for word, _ in found[0].strongest)
     assert all(sense.documents == [] for sense in senses_in_corpus(model, label, [])[0])
+
+
+def test_examples_of_a_slot_are_texts_of_its_label_matched_to_its_cluster(model):
+    classifier, examples = model.classifier, model.slot_examples
+    starts = {" ".join(text.split())[:100]: i for i, text in enumerate(TRAINING.texts)}
+    n_found = 0
+    for slot, label in enumerate(classifier.clusters_.labels):
+        found = [starts[text[:100]] for text in examples.of(slot)]
+        n_found += len(found)
+        assert len(found) <= 3
+        assert all(model.name_of(label) in TRAINING.labels[i] for i in found)
+    assert n_found > classifier.n_labels_
+    X = model.features.transform(TRAINING.texts)
+    tank = classifier.clusters_.slots_of(model.label_number("tank"))
+    matched = classifier.matcher_.match(SparseRows.from_scipy(X), classifier.beam_size).to_scipy()
+    having = [i for i, labels in enumerate(TRAINING.labels) if "tank" in labels]
+    scores = matched[having][:, classifier.clusters_.cluster_of_slot[tank]].toarray()
+    for place, slot in enumerate(tank):
+        own = [i for i, row in zip(having, scores, strict=True) if row.argmax() == place]
+        assert {starts[text[:100]] for text in examples.of(slot)} <= set(own)
+
+
+def test_no_examples_are_kept_if_none_are_wanted(tmp_path):
+    model = fitted(make_corpus(60, seed=2), examples=0)
+    model.save(tmp_path / "m")
+    assert polyseme.load(tmp_path / "m").slot_examples is None
 
 
 # Saving
@@ -311,6 +340,8 @@ def test_a_loaded_model_suggests_the_same(features, tmp_path):
     assert loaded.report == json.loads(json.dumps(model.report))
     assert loaded.features.get_params() == model.features.get_params()
     assert loaded.classifier.n_threads == 2
+    for slot in range(model.classifier.clusters_.n_slots):
+        assert loaded.slot_examples.of(slot) == model.slot_examples.of(slot)
 
 
 def test_no_file_of_a_model_is_a_pickle(saved):
@@ -321,6 +352,11 @@ def test_no_file_of_a_model_is_a_pickle(saved):
 def test_a_model_that_is_not_trained_is_not_saved(tmp_path):
     with pytest.raises(ValueError, match="not trained yet"):
         TextModel().save(tmp_path / "m")
+
+
+def parameters(**changes):
+    stored = {"held_out": 0.1, "refit": True, "precision": None, "examples": 3}
+    return {"parameters": stored | changes}
 
 
 def described(folder, **changes):
@@ -345,8 +381,9 @@ def described(folder, **changes):
         ({"threshold": 7}, "threshold is 7"),
         ({"threshold": None}, "threshold is None"),
         ({"parameters": {}}, "not those of a TextModel"),
-        ({"parameters": {"held_out": 2, "refit": True, "precision": None}}, "held_out must be"),
-        ({"parameters": {"held_out": 0.1, "refit": 1, "precision": None}}, "refit is 1"),
+        (parameters(held_out=2), "held_out must be"),
+        (parameters(refit=1), "refit is 1"),
+        (parameters(examples=-1), "examples must be"),
         ({"report": []}, r"report is \[\]"),
         ({"n_without_labels": "x"}, "n_without_labels is 'x'"),
     ],
@@ -363,6 +400,8 @@ def test_a_damaged_description_is_refused(saved, changes, sentence):
         ("features.idf", None, "'features.idf' is missing"),
         ("features.idf", np.ones(3, np.float32), "'features.idf' has shape"),
         ("features.idf", "nan", "not finite"),
+        ("examples.starts", np.zeros(3, np.int64), "examples do not fit"),
+        ("examples.documents", "far", "examples do not fit"),
         ("calibration.scores", None, "'calibration.scores' is missing"),
         ("calibration.scores", np.ones(1), "not a curve"),
         ("calibration.probabilities", np.array([0.9, 0.1]), "not a curve"),
@@ -375,7 +414,7 @@ def test_damaged_arrays_are_refused(saved, tmp_path, name, array, sentence):
     if array is None:
         del arrays[name]
     elif isinstance(array, str):
-        arrays[name] = np.full_like(arrays[name], np.nan)
+        arrays[name] = np.full_like(arrays[name], np.nan if array == "nan" else 10**9)
     else:
         arrays[name] = array
     save_model(tmp_path / "bad", stored.description, arrays, stored.names)

@@ -81,11 +81,15 @@ def senses(
             X, Y, texts = dataset.X_train, dataset.Y_train, dataset.train_texts
         found = senses_of(loaded, number, X, Y, **many)
     name = number if loaded.label_names_ is None else loaded.label_names_[number]
+    kept = None if of_texts is None else of_texts.slot_examples
+    examples = None if kept is None else [kept.of(sense.slot)[:n_shown] for sense in found]
     if as_json:
         listed = [dataclasses.asdict(sense) for sense in found]
+        for sense, few in zip(listed, examples or [], strict=False):
+            sense["examples"] = few
         print_json({"label": number, "name": name, "senses": listed})
         return
-    print_senses(console(), str(name), found, texts=texts)
+    print_senses(console(), str(name), found, texts=texts, examples=examples)
 
 
 def _list_most_split(model: XRLinear, n_labels: int, as_json: bool) -> None:

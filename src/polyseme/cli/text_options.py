@@ -96,6 +96,12 @@ _TRAINING = (
         metavar="X",
         help="Choose the threshold for this share of right labels, not for the best F1.",
     ),
+    click.option(
+        "--examples",
+        type=int,
+        metavar="N",
+        help="Beginnings of texts to keep for each sense; 0 for none. [3]",
+    ),
 )
 # Names of the arguments that these options fill.
 _READING_NAMES = ("text_columns", "labels_column", "label_separator", "labels_file")
@@ -110,6 +116,7 @@ _TRAINING_NAMES = (
     "no_held_out",
     "no_refit",
     "precision",
+    "examples",
 )
 
 threshold_option = click.option(

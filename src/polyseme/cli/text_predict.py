@@ -67,7 +67,9 @@ def predict_texts(
 
 
 def _is_table(source: Path | None, options: dict[str, Any]) -> bool:
-    return source is not None and source != STDIN and is_text(source, options)
+    if source is None or source == STDIN:
+        return False
+    return source.is_dir() or is_text(source, options)
 
 
 def _texts(
@@ -79,7 +81,7 @@ def _texts(
             numbered = enumerate(stream, start=1)
             return (decode(line, Path("stdin"), i).rstrip("\r\n") for i, line in numbered)
         return iter([_whole(stream)])
-    if _is_table(source, options):
+    if source.is_dir() or is_text(source, options):
         corpus = opened_corpus(source, options, need_labels=False, like=model.reading)
         return (record.text for record in corpus)
     if not source.is_file():

@@ -70,6 +70,7 @@ def _untrained(classifier: XRLinear, options: dict[str, Any]) -> TextModel:
         held_out=0 if options["no_held_out"] else share,
         refit=not options["no_refit"],
         precision=options["precision"],
+        examples=3 if options["examples"] is None else options["examples"],
         verbose=classifier.verbose,
     )
     model.check_parameters()

@@ -10,6 +10,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from polyseme import metrics
+from polyseme.presets import XRLinear
 from polyseme.text.calibration import (
     Calibration,
     Cut,
@@ -19,7 +20,7 @@ from polyseme.text.calibration import (
     reliability,
 )
 
-__all__ = ["N_RANKED", "Judged", "by_label_frequency", "choose_cut", "cross_checked"]
+__all__ = ["N_RANKED", "Judged", "by_label_frequency", "choose_cut", "cross_checked", "figures_of"]
 
 N_RANKED = 50  # labels a document that are judged and calibrated on
 FREQUENCIES = (0, 1, 3, 10, 30, 100, 300, 1000, 10_000)
@@ -145,3 +146,16 @@ def by_label_frequency(
         for i, least in enumerate(FREQUENCIES)
         if n_true[i] or n_suggested[i]
     ]
+
+
+def figures_of(
+    classifier: XRLinear, judged: Judged, a: float = 0.55, b: float = 1.5
+) -> dict[str, Any]:
+    """Return the part of a report that needs no probabilities."""
+    counts = classifier.label_counts_
+    return {
+        "n_documents": judged.n_documents,
+        "n_labels": classifier.n_labels_,
+        "accuracy": judged.accuracy(counts, classifier.n_documents_, a, b),
+        "by_label_frequency": by_label_frequency(judged, counts),
+    }

@@ -24,10 +24,11 @@ from polyseme.text.corpora.records import Record
 from polyseme.text.evaluation import (
     N_RANKED,
     Judged,
-    by_label_frequency,
     choose_cut,
     cross_checked,
+    figures_of,
 )
+from polyseme.text.examples import Examples, best_documents
 from polyseme.text.features import TextFeatures, in_batches
 from polyseme.text.problem import Pairs, TextProblem, as_new_documents, read_problem
 from polyseme.text.text_model_files import contents_of
@@ -62,10 +63,11 @@ class Suggestion(NamedTuple):
 class TextModel:
     """Suggests labels for texts, with probabilities.
 
-    `fit` reads the texts twice, in a stream. A part of the documents is held out: a model of the
-    others is measured on them, its scores are turned into probabilities and a threshold is
-    chosen. Then the classifier is trained once more, on all documents; probabilities and
-    threshold stay those of the held-out run, since there is nothing left to learn them from.
+    `fit` reads the texts twice, in a stream, and once more for `examples`. A part of the
+    documents is held out: a model of the others is measured on them, its scores are turned into
+    probabilities and a threshold is chosen. Then the classifier is trained once more, on all
+    documents; probabilities and threshold stay those of the held-out run, since there is nothing
+    left to learn them from.
 
     Parameters
     ----------
@@ -81,6 +83,9 @@ class TextModel:
     precision : float, optional
         Choose the threshold so that this share of the suggestions is right (0 to 1); by default
         the one of best F1.
+    examples : int, default=3
+        How many training texts to keep the beginnings of for each slot, to show what a sense is;
+        0 for none, where texts are not to leave the house with the model.
     verbose : bool, default=True
         Show bars on stderr if that is a terminal.
 
@@ -97,6 +102,8 @@ class TextModel:
         The held-out evaluation: ``accuracy`` (percent), ``by_label_frequency``,
         ``beam_coverage``, ``reliability``, ``threshold``, and numbers of documents; empty if
         nothing was held out.
+    slot_examples : Examples or None
+        Beginnings of training texts of each slot: ``model.slot_examples.of(slot)``.
     reading : dict
         How the texts were read (columns and the like), for whoever reads more of their kind.
     n_without_labels : int
@@ -112,6 +119,7 @@ class TextModel:
         held_out: float = 0.1,
         refit: bool = True,
         precision: float | None = None,
+        examples: int = 3,
         verbose: bool = True,
     ) -> None:
         self.features = TextFeatures() if features is None else features
@@ -119,11 +127,13 @@ class TextModel:
         self.held_out = held_out
         self.refit = refit
         self.precision = precision
+        self.examples = examples
         self.verbose = verbose
         self.calibration = Calibration.none()
         self.threshold = 0.0
         self.label_uris: Names | None = None
         self.report: dict[str, Any] = {}
+        self.slot_examples: Examples | None = None
         self.reading: dict[str, Any] = {}
         self.n_without_labels = 0
         self.phase_seconds: dict[str, float] = {}
@@ -140,7 +150,8 @@ class TextModel:
         Parameters
         ----------
         texts : iterable of str
-            Is walked through twice; a list, or an object whose ``__iter__`` starts again.
+            Is walked through up to three times: a list, or an object whose ``__iter__`` starts
+            again.
         labels : iterable of lists of str
             As many, and as often. Texts without labels are left out.
         label_names : dict of str to str, optional
@@ -181,11 +192,17 @@ class TextModel:
         if self.refit or not problem.n_held_out:
             classifier.fit(problem.X, problem.Y, **fitted)
             seconds.update(classifier.phase_seconds_)
+        slot_examples = None
+        if self.examples:
+            with progress, progress.phase("Choosing examples"):
+                slot_examples = self._choose_examples(classifier, problem, records)
+            seconds.update(progress.seconds)
 
         self.features, self.classifier = features, classifier
         self.calibration, self.threshold, self.report = calibration, threshold, report
         self.label_uris = None if label_names is None else Names.from_list(problem.labels)
         self.n_without_labels = problem.n_without_labels
+        self.slot_examples = slot_examples
         self.phase_seconds = seconds
         return self
 
@@ -259,28 +276,36 @@ class TextModel:
             labels that the model does not know (``n_unknown_labels``) count as not found.
         """
         least = self.threshold if threshold is None else _checked_threshold(threshold)
-        number_of = {str(key): i for i, key in enumerate(self._keys())}
-        n_known = len(number_of)
+        number_of = {str(name): i for i, name in enumerate(self.classifier.label_names_ or ())}
+        if self.label_uris is not None:
+            number_of |= {str(uri): i for i, uri in enumerate(self.label_uris)}
+        n_known = self.classifier.n_labels_
+        unknown: dict[str, int] = {}
         labelled = (record for record in records if record.labels)
         ranked, starts, columns = [], [0], []
         for batch in in_batches(labelled, TEXTS_AT_ONCE):
             ranked.append(self.rank([record.text for record in batch], N_RANKED))
             for record in batch:
-                found = {number_of.setdefault(label, len(number_of)) for label in record.labels}
+                found = {
+                    number_of[label]
+                    if label in number_of
+                    else unknown.setdefault(label, n_known + len(unknown))
+                    for label in record.labels
+                }
                 columns.extend(sorted(found))
                 starts.append(len(columns))
         if not ranked:
             raise ValueError("no document has a label, so there is nothing to measure.")
         ones = np.ones(len(columns), dtype=np.float32)
-        shape = (len(starts) - 1, len(number_of))
+        shape = (len(starts) - 1, n_known + len(unknown))
         judged = Judged.judge(
             np.concatenate([labels for labels, _ in ranked]),
             np.concatenate([scores for _, scores in ranked]),
             sp.csr_array((ones, columns, starts), shape=shape),
         )
         return {
-            **_figures(self.classifier, judged, a, b),
-            "n_unknown_labels": len(number_of) - n_known,
+            **figures_of(self.classifier, judged, a, b),
+            "n_unknown_labels": len(unknown),
             "reliability": reliability(*judged.pairs(self.calibration)),
             "threshold": dataclasses.asdict(judged.cut(self.calibration, least)),
         }
@@ -307,11 +332,6 @@ class TextModel:
         """
         save_model(path, *contents_of(self))
 
-    def _keys(self) -> Names:
-        names = self.classifier.label_names_ if self.label_uris is None else self.label_uris
-        assert names is not None
-        return names
-
     def _count_held_out(self, n_documents: int) -> int:
         if self.held_out == 0 or n_documents < FEWEST_TO_HOLD_OUT_FROM:
             return 0
@@ -330,7 +350,7 @@ class TextModel:
         found = labels >= 0
         calibration = Calibration.fit(scores[found], judged.hits[found])
         return calibration, {
-            **_figures(classifier, judged),
+            **figures_of(classifier, judged),
             "n_training_documents": n_training,
             "refitted": self.refit,
             "beam_coverage": _beam_coverage(classifier, X, Y),
@@ -342,28 +362,27 @@ class TextModel:
             },
         }
 
+    def _choose_examples(
+        self, classifier: XRLinear, problem: TextProblem, records: Iterable[Record]
+    ) -> Examples:
+        starts, rows = best_documents(classifier, problem.X, problem.Y, self.examples)
+        texts = (record.text for record in records if record.labels)
+        return Examples.collect(starts, problem.documents[rows], texts)
+
     def check_parameters(self) -> None:
         """Refuse parameters that make no sense, by name and with what would."""
         if not isinstance(self.held_out, int | float) or not 0 <= self.held_out < 1:
             raise ValueError(
                 f"held_out must be a share from 0 to less than 1, not {self.held_out!r}."
             )
+        if type(self.examples) is not int or self.examples < 0:
+            raise ValueError(
+                f"examples must be a whole number of at least 0, not {self.examples!r}."
+            )
         if self.precision is not None and not 0 < self.precision <= 1:
             raise ValueError(
                 f"precision must be a share above 0 and at most 1, not {self.precision!r}."
             )
-
-
-def _figures(
-    classifier: XRLinear, judged: Judged, a: float = 0.55, b: float = 1.5
-) -> dict[str, Any]:
-    counts = classifier.label_counts_
-    return {
-        "n_documents": judged.n_documents,
-        "n_labels": classifier.n_labels_,
-        "accuracy": judged.accuracy(counts, classifier.n_documents_, a, b),
-        "by_label_frequency": by_label_frequency(judged, counts),
-    }
 
 
 def _checked_threshold(threshold: float) -> float:

@@ -32,6 +32,8 @@ class TextProblem:
     Y : SparsePattern, shape (n_documents, n_labels)
     labels : list of str
         The label of each column of Y, sorted.
+    documents : ndarray of int64, shape (n_documents,)
+        Which of the documents with labels each row is, in the order of the records.
     n_held_out : int
     n_without_labels : int
         Documents that were left out because they have no label.
@@ -40,6 +42,7 @@ class TextProblem:
     X: SparseRows
     Y: SparsePattern
     labels: list[str]
+    documents: npt.NDArray[np.int64]
     n_held_out: int
     n_without_labels: int
 
@@ -112,7 +115,7 @@ def read_problem(
         training.append(held_out.rows().to_scipy())
         X = training.rows()
     order = np.concatenate([np.flatnonzero(~is_held_out), np.flatnonzero(is_held_out)])
-    return TextProblem(X, Y.take(order), names, n_held_out, labels.n_empty)
+    return TextProblem(X, Y.take(order), names, order, n_held_out, labels.n_empty)
 
 
 def as_new_documents(held_out: SparseRows, training: SparseRows) -> SparseRows:

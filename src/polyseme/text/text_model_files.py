@@ -12,6 +12,7 @@ from polyseme.model_files import StoredModel, require_array, require_finite
 from polyseme.names import Names
 from polyseme.presets import XRLinear
 from polyseme.text.calibration import Calibration
+from polyseme.text.examples import Examples
 from polyseme.text.features import TextFeatures
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ def contents_of(
             "held_out": model.held_out,
             "refit": model.refit,
             "precision": model.precision,
+            "examples": model.examples,
         },
         "report": model.report,
         "reading": model.reading,
@@ -51,6 +53,10 @@ def contents_of(
     arrays["features.idf"] = model.features.idf_
     arrays["calibration.scores"] = model.calibration.scores
     arrays["calibration.probabilities"] = model.calibration.probabilities
+    if model.slot_examples is not None:
+        arrays["examples.starts"] = model.slot_examples.starts
+        arrays["examples.documents"] = model.slot_examples.documents
+        names["examples"] = model.slot_examples.texts
     if model.label_uris is not None:
         names["uris"] = model.label_uris
     return description, arrays, names
@@ -82,10 +88,12 @@ def restore(model: TextModel, stored: StoredModel, n_threads: int | None) -> Non
             raise ValueError("its labels have no names")
         if uris is not None and len(uris) != classifier.n_labels_:
             raise ValueError(f"it has {len(uris)} URIs for {classifier.n_labels_} labels")
-        model.held_out, model.refit, model.precision = _parameters(facts.get("parameters"))
+        for name, value in _parameters(facts.get("parameters")).items():
+            setattr(model, name, value)
         model.check_parameters()
     except ValueError as error:
         raise _damaged(stored, str(error)) from None
+    model.slot_examples = _examples(stored, classifier.clusters_.n_slots)
     model.threshold = _threshold(stored)
     for name, kind in (("report", dict), ("reading", dict), ("phase_seconds", dict)):
         setattr(model, name, _of_type(stored, name, kind))
@@ -98,14 +106,35 @@ def _damaged(stored: StoredModel, what: str) -> ValueError:
     return ValueError(f"the model {stored.path} is damaged: {what}")
 
 
-def _parameters(found: Any) -> tuple[Any, bool, Any]:
-    wanted = {"held_out": (int, float), "refit": (bool,), "precision": (int, float, type(None))}
+def _examples(stored: StoredModel, n_slots: int) -> Examples | None:
+    texts = stored.names.get("examples")
+    if texts is None:
+        return None
+    starts, documents = (
+        require_array(stored, f"examples.{name}", np.int64, (None,))
+        for name in ("starts", "documents")
+    )
+    examples = Examples(starts, documents, texts)
+    try:
+        examples.check(n_slots)
+    except ValueError as error:
+        raise _damaged(stored, str(error)) from None
+    return examples
+
+
+def _parameters(found: Any) -> dict[str, Any]:
+    wanted = {
+        "held_out": (int, float),
+        "refit": (bool,),
+        "precision": (int, float, type(None)),
+        "examples": (int,),
+    }
     if not isinstance(found, dict) or set(found) != set(wanted):
         raise ValueError("its parameters are not those of a TextModel")
     for name, kinds in wanted.items():
         if type(found[name]) not in kinds:
             raise ValueError(f"{name} is {found[name]!r}")
-    return found["held_out"], found["refit"], found["precision"]
+    return found
 
 
 def _threshold(stored: StoredModel) -> float:

@@ -20,7 +20,9 @@ _MARKS = (
 _UNSPACED = (
     "\u3041-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff"
 )
-_WORD = re.compile(rf"[{_UNSPACED}]|(?:(?![{_UNSPACED}])[\w{_MARKS}])+")
+_WORD = re.compile(rf"[\w{_MARKS}]+")
+_HAS_UNSPACED = re.compile(rf"[{_UNSPACED}]")
+_PIECE = re.compile(rf"[{_UNSPACED}]|[^{_UNSPACED}]+")
 _ASCII_WORD = re.compile(r"\w+", re.ASCII)
 _RUN = re.compile(r"\S+")
 
@@ -36,12 +38,19 @@ def words(text: str) -> list[str]:
     """Return the words of a text, folded; single letters and numbers are words as well."""
     if text.isascii():
         return _ASCII_WORD.findall(text.lower())
-    return [fold(word) for word in _WORD.findall(text)]
+    found = _WORD.findall(text)
+    if _HAS_UNSPACED.search(text):
+        found = [piece for word in found for piece in _PIECE.findall(word)]
+    return [word.lower() if word.isascii() else fold(word) for word in found]
 
 
 def word_spans(text: str, shortest: int, longest: int) -> Iterator[Span]:
     """Yield every word n-gram with its first and last (excluded) place in the text."""
-    found = [(fold(match.group()), *match.span()) for match in _WORD.finditer(text)]
+    found = [
+        (fold(piece.group()), *piece.span())
+        for word in _WORD.finditer(text)
+        for piece in _PIECE.finditer(text, *word.span())
+    ]
     for n in range(shortest, longest + 1):
         for first in range(len(found) - n + 1):
             taken = found[first : first + n]

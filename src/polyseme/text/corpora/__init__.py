@@ -41,6 +41,8 @@ def is_corpus(path: str | os.PathLike[str]) -> bool:
     """Say whether a path is a file or folder of texts, by its name and what lies in it."""
     place = Path(path)
     if place.is_dir():
+        if (place / "X.trn.npz").exists():  # matrices, with texts beside them
+            return False
         return plain_files_in(place) is not None or AnnifFolder.is_one(place)
     return _suffix(place) in _TABLES
 
@@ -92,7 +94,7 @@ def open_corpus(
         pair = plain_files_in(place)
         if pair is not None:
             return PlainLines(*pair, wanted, vocabulary)
-        if AnnifFolder.is_one(place):
+        if AnnifFolder.is_one(place) or (not need_labels and any(place.glob("*.txt"))):
             return AnnifFolder(place, wanted, vocabulary)
     elif _suffix(place) in _TABLES:
         if _suffix(place) == ".tsv" and looks_like_annif_tsv(place, wanted):

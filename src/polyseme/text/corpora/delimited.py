@@ -23,7 +23,8 @@ class DelimitedFile(TableSource):
         header = next(lines_of(path), "").rstrip("\r\n")
         if not header.strip():
             raise ValueError(f"{path} is empty; its first line must name the columns.")
-        self._delimiter = max(_DELIMITERS, key=lambda sign: len(_cells(header, sign)))
+        signs = ("\t", *_DELIMITERS) if ".tsv" in path.name.lower() else _DELIMITERS
+        self._delimiter = max(signs, key=lambda sign: len(_cells(header, sign)))  # first of equals
         self.kind = "TSV" if self._delimiter == "\t" else f"CSV with {self._delimiter!r}"
 
     def columns(self) -> list[str]:

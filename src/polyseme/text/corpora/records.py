@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-import ast
 import json
+import re
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple, Protocol
 
 __all__ = ["Corpus", "Record", "guess_separator", "split_labels"]
 
+_PYTHON_TEXT = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
+# What str() makes of a list of texts, and so what pandas writes into a cell.
+_PYTHON_LIST = re.compile(rf"\[\s*(?:{_PYTHON_TEXT})(?:\s*,\s*(?:{_PYTHON_TEXT}))*\s*\]", re.S)
 _SEPARATORS = ("\t", "|", ";")  # ahead of the comma, which is also part of names
 
 
@@ -81,14 +84,13 @@ def guess_separator(values: Iterable[Any]) -> str | None:
 def _as_list(text: str) -> list[Any] | None:
     if not (text.startswith("[") and text.endswith("]")):
         return None
-    for parse in (json.loads, ast.literal_eval):  # the latter reads what pandas writes
-        try:
-            found = parse(text)
-        except (ValueError, SyntaxError, RecursionError, MemoryError):
-            continue
-        if isinstance(found, list):
-            return found
-    return None
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        if not _PYTHON_LIST.fullmatch(text):
+            return None
+        return [re.sub(r"\\(.)", r"\1", part[1:-1]) for part in re.findall(_PYTHON_TEXT, text)]
+    return found if isinstance(found, list) else None
 
 
 def _label_of(item: Any) -> str:
