@@ -65,6 +65,8 @@ def test_a_label_shows_its_senses(client, store):
         assert shown["share"] == pytest.approx(sense.share, abs=1e-4)
         assert [(one["name"], one["weight"]) for one in shown["words"]] == sense.strongest
         assert [one["name"] for one in shown["neighbours"]] == sense.neighbours
+        assert shown["examples"] == store.current().model.slot_examples.of(sense.slot)
+    assert any(shown["examples"] for shown in found["senses"])
 
 
 def test_a_cluster_shows_its_labels_and_its_place(client, store):

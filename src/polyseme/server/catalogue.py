@@ -15,6 +15,7 @@ from polyseme.linear_weights import LinearWeights
 from polyseme.names import Names
 from polyseme.presets import XRLinear
 from polyseme.senses import division_scores
+from polyseme.text.examples import Examples
 
 __all__ = ["Catalogue"]
 
@@ -26,10 +27,24 @@ Order = npt.NDArray[np.int64]
 
 
 class Catalogue:
-    """Answers about one model, as JSON values. Tables are made when first asked for."""
+    """Answers about one model, as JSON values. Tables are made when first asked for.
 
-    def __init__(self, model: XRLinear, label_uris: Names | None = None) -> None:
-        self._model, self._label_uris = model, label_uris
+    Parameters
+    ----------
+    model : XRLinear
+    label_uris : Names, optional
+        What the training data call the labels beside their names.
+    slot_examples : Examples, optional
+        Beginnings of training texts for each slot.
+    """
+
+    def __init__(
+        self,
+        model: XRLinear,
+        label_uris: Names | None = None,
+        slot_examples: Examples | None = None,
+    ) -> None:
+        self._model, self._label_uris, self._examples = model, label_uris, slot_examples
 
     # Labels
 
@@ -79,6 +94,7 @@ class Catalogue:
                     "neighbours": [self._named(int(i)) for i in beside if i != label][
                         :N_NEIGHBOURS
                     ],
+                    "examples": [] if self._examples is None else self._examples.of(slot),
                 }
             )
         return {**self.summary(label), "senses": senses}

@@ -159,13 +159,14 @@ class Word(BaseModel):
 
 
 class SenseDescription(BaseModel):
-    """A slot of a label."""
+    """A slot of a label; `examples` are beginnings of training texts, if the model keeps some."""
 
     slot: int
     cluster: int
     share: float
     words: list[Word]
     neighbours: list[Label]
+    examples: list[str]
 
 
 class LabelResponse(LabelSummary):

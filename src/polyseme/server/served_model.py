@@ -60,7 +60,11 @@ class ServedModel:
         self.takes_texts = not isinstance(model, XRLinear)
         self.classifier: XRLinear = model.classifier if self.takes_texts else model
         self.feature_names: Names | None = self.classifier.feature_names_
-        self.catalogue = Catalogue(self.classifier, getattr(model, "label_uris", None))
+        self.catalogue = (
+            Catalogue(model.classifier, model.label_uris, model.slot_examples)
+            if self.takes_texts
+            else Catalogue(model)
+        )
         self.loaded_at = time.time()
 
     def warm_up(self) -> None:
