@@ -22,6 +22,7 @@ DOCUMENTS = [
     "CHANGELOG.md",
     "docs/datasets.md",
     "docs/performance.md",
+    "docs/serving.md",
     "docs/settings.md",
     "docs/text.md",
 ]
