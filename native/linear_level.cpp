@@ -1,6 +1,7 @@
 #include "linear_level.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <stdexcept>
 
 #include "simd.hpp"
@@ -228,12 +229,19 @@ void LinearLevel::score(int64_t cluster, const FoundRows& found, size_t rank, fl
 }
 
 std::vector<std::pair<int32_t, float>> LinearLevel::slot_weights(int64_t cluster, int64_t slot) const {
+    std::vector<int32_t> all(view_.n_features);
+    std::iota(all.begin(), all.end(), 0);
+    return slot_weights(cluster, slot, all);
+}
+
+std::vector<std::pair<int32_t, float>> LinearLevel::slot_weights(int64_t cluster, int64_t slot,
+                                                                 std::span<const int32_t> features) const {
     std::vector<std::pair<int32_t, float>> weights;
     const float scale = view_.scales ? view_.scales[first_slot(cluster) + slot] : 1.f;
     const std::vector<int32_t> clusters{static_cast<int32_t>(cluster)};
     const float one = 1;
     FoundRows found;
-    for (int32_t f = 0; f < view_.n_features; ++f) {
+    for (const int32_t& f : features) {
         find({{&f, 1}, {&one, 1}}, clusters, found);
         for (const auto rows : {found.places[0].lists(), found.places[0].bitmaps()})
             for (const FoundRow& row : rows)

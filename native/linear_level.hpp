@@ -68,6 +68,9 @@ class LinearLevel {
 
     // The features of one slot, counted within its cluster, and their weights; by feature.
     std::vector<std::pair<int32_t, float>> slot_weights(int64_t cluster, int64_t slot) const;
+    // The same for some features only, in their order.
+    std::vector<std::pair<int32_t, float>> slot_weights(int64_t cluster, int64_t slot,
+                                                        std::span<const int32_t> features) const;
 
     // Calls visit(slot, weight) for every weight of a feature, slots ascending.
     void for_each_weight(int64_t feature, const std::function<void(int64_t, float)>& visit) const;

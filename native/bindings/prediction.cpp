@@ -60,11 +60,17 @@ BoundLevel level_of(const In<int64_t>& slot_starts, const In<uint32_t>& record_s
     return bound;
 }
 
-nb::tuple slot_weights(const BoundLevel& bound, int64_t cluster, int64_t slot) {
-    require(cluster >= 0 && cluster < bound.level->n_clusters(), "there is no such cluster");
+nb::tuple slot_weights(const BoundLevel& bound, int64_t cluster, int64_t slot,
+                       const std::optional<In<int32_t>>& wanted) {
+    const LinearLevel& level = *bound.level;
+    require(cluster >= 0 && cluster < level.n_clusters(), "there is no such cluster");
+    require(slot >= 0 && slot < level.size(cluster), "there is no such slot in the cluster");
+    for (size_t i = 0; wanted && i < wanted->size(); ++i)
+        require(wanted->data()[i] >= 0 && wanted->data()[i] < level.n_features(), "there is no such feature");
     std::vector<int32_t> features;
     std::vector<float> weights;
-    for (const auto& [feature, weight] : bound.level->slot_weights(cluster, slot)) {
+    for (const auto& [feature, weight] :
+         wanted ? level.slot_weights(cluster, slot, {wanted->data(), wanted->size()}) : level.slot_weights(cluster, slot)) {
         features.push_back(feature);
         weights.push_back(weight);
     }
@@ -352,7 +358,8 @@ void bind_prediction(nb::module_& m) {
         .def_prop_ro("n_clusters", [](const BoundLevel& b) { return b.level->n_clusters(); })
         .def_prop_ro("n_slots", [](const BoundLevel& b) { return b.level->n_slots(); })
         .def_prop_ro("n_weights", [](const BoundLevel& b) { return b.level->n_weights(); })
-        .def("slot_weights", &slot_weights, nb::arg("cluster"), nb::arg("slot"))
+        .def("slot_weights", &slot_weights, nb::arg("cluster"), nb::arg("slot"),
+             nb::arg("features").noconvert().none() = nb::none())
         .def("all_weights", &all_weights);
     m.def("linear_level", &level_of, nb::arg("slot_starts").noconvert(),
           nb::arg("record_sizes").noconvert(), nb::arg("bytes").noconvert(),

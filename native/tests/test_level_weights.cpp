@@ -100,6 +100,9 @@ TEST("the weights of a slot come back by feature") {
             const auto weights = made.level->slot_weights(c, slot - starts[c]);
             n_weights += static_cast<int64_t>(weights.size());
             for (const auto& [feature, weight] : weights) CHECK(table[feature][slot] == weight);
+            const std::vector<int32_t> some{31, 7};
+            const size_t n_some = (table[31][slot] != 0) + (table[7][slot] != 0);
+            CHECK(made.level->slot_weights(c, slot - starts[c], some).size() == n_some);
         }
     }
     int64_t n_expected = 0;

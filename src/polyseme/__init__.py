@@ -7,12 +7,15 @@ if TYPE_CHECKING:
     from polyseme import assignment, datasets, metrics, senses
     from polyseme.estimate import estimate_training
     from polyseme.label_clusters import LabelClusters
-    from polyseme.presets import XRLinear, load
+    from polyseme.loading import load
+    from polyseme.presets import XRLinear
+    from polyseme.text.model import TextModel
 
 __version__ = "0.1.0"
 
 __all__ = [
     "LabelClusters",
+    "TextModel",
     "XRLinear",
     "assignment",
     "datasets",
@@ -26,9 +29,10 @@ __all__ = [
 # SciPy take most of a second.
 _HOMES = {
     "LabelClusters": "label_clusters",
+    "TextModel": "text.model",
     "XRLinear": "presets",
     "estimate_training": "estimate",
-    "load": "presets",
+    "load": "loading",
 }
 
 

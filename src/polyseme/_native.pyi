@@ -105,7 +105,9 @@ class LinearLevel:
     n_clusters: int
     n_slots: int
     n_weights: int
-    def slot_weights(self, cluster: int, slot: int) -> tuple[_Int32, _Float]: ...
+    def slot_weights(
+        self, cluster: int, slot: int, features: _Int32 | None = None
+    ) -> tuple[_Int32, _Float]: ...
     def all_weights(self) -> tuple[_Int64, _Int32, _Float]: ...
 
 def linear_level(

@@ -138,7 +138,7 @@ class LinearWeights:
         return SparseRows(*self.level.all_weights(), len(self.bias))
 
     def slot_weights(
-        self, cluster: int, slot: int
+        self, cluster: int, slot: int, features: npt.NDArray[np.int32] | None = None
     ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]:
         """Return the features of one slot of a cluster and their weights.
 
@@ -147,5 +147,8 @@ class LinearWeights:
         cluster : int
         slot : int
             Counted over all clusters.
+        features : ndarray of int32, optional
+            Look only at these.
         """
-        return self.level.slot_weights(cluster, int(slot - self.slot_starts[cluster]))
+        first = int(self.slot_starts[cluster])
+        return self.level.slot_weights(cluster, int(slot) - first, features)

@@ -14,15 +14,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from polyseme import _native
 from polyseme.estimator import PartitionedClassifier
-from polyseme.linear_model_files import contents_of, restore
+from polyseme.linear_model_files import contents_of
 from polyseme.linear_weights import LinearTraining
 from polyseme.matchers import LinearTreeMatcher
-from polyseme.model_files import open_model, save_model
+from polyseme.model_files import save_model
 from polyseme.rankers import LinearSlotRanker
 from polyseme.sparse_rows import SparseRows
 from polyseme.threads import count_threads
 
-__all__ = ["XRLinear", "load"]
+__all__ = ["XRLinear"]
 
 
 class XRLinear(PartitionedClassifier):
@@ -279,21 +279,3 @@ class _Walk:
         n_features = self._levels[-1].n_features
         labels, n_labels = self._clusters.labels, self._clusters.n_labels
         return _native.Predictor(matcher, ranker, labels, n_labels, n_features, self._activation)
-
-
-def load(path: str | os.PathLike[str], *, n_threads: int | None = None) -> XRLinear:
-    """Load a model that was saved with ``model.save``.
-
-    Weights are memory-mapped. Everything is checked first: a file that does not fit is refused
-    with a sentence that says why, and is never run.
-
-    Parameters
-    ----------
-    path : path of the model's folder
-    n_threads : int, optional
-        Threads for prediction; by default one for each core.
-    """
-    count_threads(n_threads)  # a wrong number is not the model's fault
-    model = XRLinear(n_threads=n_threads)
-    restore(model, open_model(path))
-    return model

@@ -14,7 +14,14 @@ from polyseme.validation import check_features, check_labels
 if TYPE_CHECKING:
     from polyseme.presets import XRLinear
 
-__all__ = ["Sense", "label_number", "most_split", "senses_of", "split_scores"]
+__all__ = [
+    "Sense",
+    "division_scores",
+    "label_number",
+    "most_split",
+    "senses_of",
+    "split_scores",
+]
 
 
 @dataclass(frozen=True)
@@ -143,14 +150,17 @@ def most_split(
     Returns
     -------
     list of (name or number, float)
-        With the score of `split_scores`, highest first.
+        With the score of `division_scores`, highest first.
     """
-    scores = split_scores(model)
-    exclusive = _exclusive_share(model)
-    ranked = scores * exclusive
+    ranked = division_scores(model)
     ranked[model.label_counts_ < min_documents] = 0
     order = np.lexsort((np.arange(len(ranked)), -ranked))[:n]
     return [(_label_name(model, int(i)), float(ranked[i])) for i in order if ranked[i] > 0]
+
+
+def division_scores(model: XRLinear) -> npt.NDArray[np.float64]:
+    """Return `split_scores`, less where one document reaches several slots, shape (n_labels,)."""
+    return split_scores(model) * _exclusive_share(model)
 
 
 def _exclusive_share(model: XRLinear) -> npt.NDArray[np.float64]:

@@ -22,7 +22,9 @@ DOCUMENTS = [
     "CHANGELOG.md",
     "docs/datasets.md",
     "docs/performance.md",
+    "docs/serving.md",
     "docs/settings.md",
+    "docs/text.md",
 ]
 OURS = ("src/polyseme", "native", "tests", "benchmarks")
 SOURCES = (".py", ".pyi", ".hpp", ".cpp", ".txt")

@@ -18,6 +18,7 @@ VERBS = {
     "evaluate": "Measure a model on the test part of a data set, in percent.",
     "senses": "Show the senses of a label, by name or number.",
     "info": "Show what is in a model: its sizes, slots and parameters.",
+    "serve": "Answer questions about documents over HTTP, until Ctrl-C.",
     "datasets": "List public data sets, say what is known of one, or fetch it.",
     "reproduce": "Run an experiment of the paper, or one beyond it, on a data set.",
 }

@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
-from rich.table import Table
 
 import polyseme
 from polyseme import XRLinear, datasets, metrics
 from polyseme.cli.errors import note
-from polyseme.cli.shared import common_options, console, path_argument, plain_table, print_json
+from polyseme.cli.shared import common_options, console, path_argument, print_json
+from polyseme.cli.text_options import (
+    opened_corpus,
+    reading_options,
+    refuse_text_options,
+    threshold_option,
+)
+from polyseme.cli.text_report import accuracy_table, print_report
 from polyseme.progress import Progress
+from polyseme.text.model import TextModel
 
 __all__ = ["evaluate"]
 
@@ -23,27 +31,40 @@ N_RANKED = 10  # the deepest cut-off that is reported
 @path_argument("data")
 @click.option("-a", "--propensity-a", "a", default=0.55, help="Constant A; 0.55 by default.")
 @click.option("-b", "--propensity-b", "b", default=1.5, help="Constant B; 1.5 by default.")
+@threshold_option
+@reading_options
 @common_options()
 def evaluate(
     model: Path,
     data: Path,
     a: float,
     b: float,
+    threshold: float | None,
     n_threads: int | None,
     seed: int,
     as_json: bool,
+    **text_options: Any,
 ) -> None:
     """Measure a model on the test part of a data set, in percent.
 
-    DATA is a data folder, a text file of the Extreme Classification Repository, or the
-    name of a data set that was fetched. The
+    DATA are texts with labels as "train" takes them, all of which count, if the model is
+    one of texts; else a data folder, a text file of the Extreme Classification Repository,
+    or the name of a data set that was fetched. The
     propensity-scored figures (PSP, PSnDCG) weigh labels by their number of training
     documents; their constants are A = 0.6, B = 2.6 for Amazon data, 0.5, 0.4 for
     Wikipedia, and 0.55, 1.5 otherwise.
     """
     with Progress() as progress:
-        with progress.phase("Reading the model and the data"):
+        with progress.phase("Reading the model"):
             loaded = polyseme.load(model, n_threads=n_threads)
+        if isinstance(loaded, TextModel):
+            corpus = opened_corpus(data, text_options, like=loaded.reading)
+            with progress.phase("Predicting"):
+                report = loaded.evaluate(corpus, threshold=threshold, a=a, b=b)
+            _print_report(report, progress.seconds["Predicting"], a, b, as_json)
+            return
+        refuse_text_options(data, {"threshold": threshold, **text_options})
+        with progress.phase("Reading the data"):
             dataset = datasets.load(data, n_threads=n_threads)
         if dataset.Y_test is None:
             note(f"{data} has no test part; all of it is used.")
@@ -61,7 +82,7 @@ def evaluate(
         print_json({**figures, "A": a, "B": b, "n_documents": n_documents, "seconds": seconds})
         return
     out = console()
-    out.print(_table(figures))
+    out.print(accuracy_table(figures))
     out.print(f"Propensity constants: A = {a:g}, B = {b:g}.")
     out.print(f"{n_documents:,} documents in {seconds:.2f} s.")
 
@@ -78,15 +99,15 @@ def _require_same_labels(model: XRLinear, dataset: datasets.Dataset, path: Path)
         raise ValueError(f"the labels of {path} have other names than those of the model.")
 
 
-def _table(figures: dict[str, float]) -> Table:
-    """Lay the figures out with one row a measure and one column a cut-off."""
-    ks = sorted({int(name.split("@")[1]) for name in figures})
-    measures = list(dict.fromkeys(name.split("@")[0] for name in figures))
-    rows = [
-        [measure, *(_percent(figures.get(f"{measure}@{k}")) for k in ks)] for measure in measures
-    ]
-    return plain_table(("", *(f"@{k}" for k in ks)), rows, numbers=range(1, len(ks) + 1))
-
-
-def _percent(figure: float | None) -> str:
-    return "" if figure is None else f"{figure:.2f}"
+def _print_report(
+    report: dict[str, Any], seconds: float, a: float, b: float, as_json: bool
+) -> None:
+    if as_json:
+        print_json({**report, "A": a, "B": b, "seconds": seconds})
+        return
+    if report["n_unknown_labels"]:
+        note(f"{report['n_unknown_labels']:,} labels of the data are unknown to the model.")
+    out = console()
+    print_report(out, report)
+    out.print(f"Propensity constants: A = {a:g}, B = {b:g}.")
+    out.print(f"{report['n_documents']:,} documents in {seconds:.2f} s.")

@@ -9,6 +9,8 @@ import click
 import polyseme
 from polyseme.cli.shared import common_options, console, path_argument, plain_table, print_json
 from polyseme.cli.summary import summary_of
+from polyseme.cli.text_report import print_report
+from polyseme.text.model import TextModel
 
 __all__ = ["info"]
 
@@ -19,9 +21,20 @@ __all__ = ["info"]
 def info(model: Path, n_threads: int | None, seed: int, as_json: bool) -> None:
     """Show what is in a model: its sizes, slots and parameters."""
     loaded = polyseme.load(model)
+    texts = loaded if isinstance(loaded, TextModel) else None
+    if isinstance(loaded, TextModel):
+        loaded = loaded.classifier
     n_bytes = sum(file.stat().st_size for file in model.rglob("*") if file.is_file())
     summary = {"model": str(model), "n_bytes": n_bytes, **summary_of(loaded)}
-    summary["seconds"] = dict(loaded.phase_seconds_)
+    summary["seconds"] = dict(loaded.phase_seconds_ if texts is None else texts.phase_seconds)
+    if texts is not None:
+        summary["text"] = {
+            "features": texts.features.describe()["parameters"],
+            "calibration": texts.calibration.method,
+            "threshold": texts.threshold,
+            "reading": texts.reading,
+            "report": texts.report,
+        }
     if as_json:
         print_json(summary)
         return
@@ -39,6 +52,10 @@ def info(model: Path, n_threads: int | None, seed: int, as_json: bool) -> None:
         ("slots a cluster", "{smallest} to {largest}, median {median:g}".format(**sizes)),
         ("size on disk", f"{n_bytes / 1e6:,.1f} MB"),
     ]
+    if texts is not None:
+        rows.insert(0, ("kind", f"texts, n-grams of {texts.features.analyzer}s"))
+        rows.append(("threshold", f"{texts.threshold:.3f}"))
+        rows.append(("probabilities", texts.calibration.method))
     out = console()
     out.print(plain_table(("Model", str(model)), rows))
     out.print()
@@ -47,6 +64,9 @@ def info(model: Path, n_threads: int | None, seed: int, as_json: bool) -> None:
         out.print()
         timed = [(phase, f"{taken:.2f}") for phase, taken in summary["seconds"].items()]
         out.print(plain_table(("Training phase", "Seconds"), timed, numbers=[1]))
+    if texts is not None and texts.report:
+        out.print()
+        print_report(out, texts.report)
 
 
 def _named(has_names: bool) -> str:

@@ -16,7 +16,10 @@ import scipy.sparse as sp
 import polyseme
 from polyseme.cli.inputs import load_features
 from polyseme.cli.shared import common_options, path_argument, print_json
+from polyseme.cli.text_options import reading_options, refuse_text_options, threshold_option
+from polyseme.cli.text_predict import predict_texts
 from polyseme.progress import Progress
+from polyseme.text.model import TextModel
 from polyseme.writing import written_beside
 
 __all__ = ["predict"]
@@ -25,39 +28,72 @@ Labels = npt.NDArray[np.integer[Any]]
 Scores = npt.NDArray[np.floating[Any]]
 
 
-@click.command(epilog="Example: polyseme predict models/eurlex data/eurlex/X.tst.npz -k 5")
+@click.command(epilog="Example: polyseme predict models/articles new.csv --limit 5")
 @path_argument("model")
-@path_argument("features", metavar="INPUT")
+@path_argument("features", metavar="[INPUT]", required=False)
 @click.option(
-    "-k", default=10, metavar="N", help="How many labels a document gets at most; 10 by default."
+    "-k",
+    "--limit",
+    "k",
+    default=10,
+    metavar="N",
+    help="How many labels a document gets at most; 10 by default.",
 )
+@threshold_option
+@click.option("--lines", "by_line", is_flag=True, help="Each line of INPUT or stdin is a text.")
 @click.option(
     "-o",
     "--output",
     metavar="FILE",
     type=click.Path(path_type=Path),
-    help="File to write: a sparse matrix of scores if it ends in .npz, else JSON lines.",
+    help="File to write: a sparse matrix of scores if it ends in .npz, else JSON lines; "
+    "of texts TSV if it ends in .tsv.",
 )
+@reading_options
 @common_options()
 def predict(
     model: Path,
-    features: Path,
+    features: Path | None,
     k: int,
+    threshold: float | None,
+    by_line: bool,
     output: Path | None,
     n_threads: int | None,
     seed: int,
     as_json: bool,
+    **text_options: Any,
 ) -> None:
     """Find the best labels of each document.
 
-    INPUT is a sparse or dense matrix of features (.npz, .npy), a data folder (its test part,
-    or its training part if there is no other), or a text file of the Extreme Classification
-    Repository. Prints one line of JSON a document, best label first; with -o prints only,
-    if asked by --json, what was written.
+    With a model of texts INPUT is a file of texts as "train" takes it, labels not needed,
+    or one text; without INPUT the text comes from stdin. Prints names and probabilities:
+    to be read on a terminal, as TSV elsewhere, as JSON lines with --json.
+
+    With a model of matrices INPUT is a sparse or dense matrix of features (.npz, .npy), a
+    data folder (its test part, or its training part if there is no other), or a text file
+    of the Extreme Classification Repository. Prints one line of JSON a document, best label
+    first; with -o prints only, if asked by --json, what was written.
     """
     with Progress() as progress:
-        with progress.phase("Reading the model and the features"):
+        with progress.phase("Reading the model"):
             loaded = polyseme.load(model, n_threads=n_threads)
+        if isinstance(loaded, TextModel):
+            predict_texts(
+                loaded,
+                features,
+                limit=k,
+                threshold=threshold,
+                by_line=by_line,
+                output=output,
+                as_json=as_json,
+                options=text_options,
+            )
+            return
+        if features is None:
+            raise click.UsageError("Missing argument 'INPUT': this is a model of matrices.")
+        given = {"threshold": threshold, "lines": by_line, **text_options}
+        refuse_text_options(features, given)
+        with progress.phase("Reading the features"):
             X = load_features(features, n_threads)
         with progress.phase("Predicting"):
             labels, scores = loaded.predict_top_k(X, min(k, loaded.n_labels_))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from rich.columns import Columns
 from rich.console import Console
@@ -23,7 +23,8 @@ def print_senses(
     senses: Sequence[Sense],
     *,
     titles: Sequence[str] | None = None,
-    texts: Sequence[str] | None = None,
+    texts: Mapping[int, str] | Sequence[str] | None = None,
+    examples: Sequence[Sequence[str]] | None = None,
 ) -> None:
     """Print the senses of a label: panels side by side on a terminal, plain lines elsewhere.
 
@@ -33,10 +34,14 @@ def print_senses(
         What to call each sense; by default they are numbered.
     texts : sequence of str, optional
         The texts that the senses' documents are rows of.
+    examples : sequence of lists of str, optional
+        Texts of each sense, where documents are not known by their rows.
     """
     if titles is None:
         titles = [f"sense {number}" for number in range(1, len(senses) + 1)]
-    bodies = [_body(sense, texts) for sense in senses]
+    if examples is None:
+        examples = [[] for _ in senses]
+    bodies = [_body(sense, texts, few) for sense, few in zip(senses, examples, strict=True)]
     if not out.is_terminal:
         for title, body in zip(titles, bodies, strict=True):
             out.print(Text(f"{label}, {title}"))
@@ -50,7 +55,9 @@ def print_senses(
     out.print(Columns(panels, padding=(0, 1)))
 
 
-def _body(sense: Sense, texts: Sequence[str] | None) -> Text:
+def _body(
+    sense: Sense, texts: Mapping[int, str] | Sequence[str] | None, examples: Sequence[str]
+) -> Text:
     parts = {
         "words": _listed([name for name, _ in sense.strongest]),
         "beside": _listed(sense.neighbours),
@@ -60,6 +67,8 @@ def _body(sense: Sense, texts: Sequence[str] | None) -> Text:
         parts["rows"] = _listed(sense.documents)
         if texts is not None:
             parts["such as"] = _excerpt(texts[sense.documents[0]])
+    elif examples:
+        parts["such as"] = _excerpt(examples[0])
     return Text("\n").join(
         Text.assemble((f"{name}: ", "dim"), value) for name, value in parts.items()
     )
@@ -70,4 +79,5 @@ def _listed(names: Sequence[object]) -> str:
 
 
 def _excerpt(text: str) -> str:
+    text = " ".join(text.split())
     return text if len(text) <= EXCERPT else text[: EXCERPT - 3].rstrip() + "..."

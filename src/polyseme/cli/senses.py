@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -12,7 +14,11 @@ from polyseme import XRLinear, datasets
 from polyseme.cli.errors import note
 from polyseme.cli.rendering import print_senses
 from polyseme.cli.shared import common_options, console, path_argument, plain_table, print_json
+from polyseme.cli.text_options import opened_corpus, reading_options
 from polyseme.senses import label_number, most_split, senses_of
+from polyseme.text.corpora import Record
+from polyseme.text.model import TextModel
+from polyseme.text.sense_texts import senses_in_corpus
 
 __all__ = ["senses"]
 
@@ -34,6 +40,7 @@ __all__ = ["senses"]
     type=click.IntRange(min=1),
     help="How many words, neighbours, documents or labels to list; 10 by default.",
 )
+@reading_options
 @common_options()
 def senses(
     model: Path,
@@ -43,6 +50,7 @@ def senses(
     n_threads: int | None,
     seed: int,
     as_json: bool,
+    **text_options: Any,
 ) -> None:
     """Show the senses of a label, by name or number.
 
@@ -51,29 +59,37 @@ def senses(
     most.
     """
     loaded = polyseme.load(model, n_threads=n_threads)
+    of_texts = loaded if isinstance(loaded, TextModel) else None
+    if isinstance(loaded, TextModel):
+        loaded = loaded.classifier
     if label is None:
         _list_most_split(loaded, n_shown, as_json)
         return
-    number = label_number(loaded, label)
-    X, Y, texts = None, None, None
-    if data is not None:
-        dataset = datasets.load(data, n_threads=n_threads)
-        X, Y, texts = dataset.X_train, dataset.Y_train, dataset.train_texts
-    found = senses_of(
-        loaded,
-        number,
-        X,
-        Y,
-        n_features=n_shown,
-        n_neighbours=n_shown,
-        n_documents=n_shown,
-    )
+    many = {"n_features": n_shown, "n_neighbours": n_shown, "n_documents": n_shown}
+    texts: Any = None
+    if of_texts is not None:
+        number = of_texts.label_number(label)
+        corpus: Iterable[Record] = ()
+        if data is not None:
+            corpus = opened_corpus(data, text_options, like=of_texts.reading)
+        found, texts = senses_in_corpus(of_texts, number, corpus, **many)
+    else:
+        number = label_number(loaded, label)
+        X, Y = None, None
+        if data is not None:
+            dataset = datasets.load(data, n_threads=n_threads)
+            X, Y, texts = dataset.X_train, dataset.Y_train, dataset.train_texts
+        found = senses_of(loaded, number, X, Y, **many)
     name = number if loaded.label_names_ is None else loaded.label_names_[number]
+    kept = None if of_texts is None else of_texts.slot_examples
+    examples = None if kept is None else [kept.of(sense.slot)[:n_shown] for sense in found]
     if as_json:
         listed = [dataclasses.asdict(sense) for sense in found]
+        for sense, few in zip(listed, examples or [], strict=False):
+            sense["examples"] = few
         print_json({"label": number, "name": name, "senses": listed})
         return
-    print_senses(console(), str(name), found, texts=texts)
+    print_senses(console(), str(name), found, texts=texts, examples=examples)
 
 
 def _list_most_split(model: XRLinear, n_labels: int, as_json: bool) -> None:

@@ -12,6 +12,8 @@ from polyseme.cli.estimate import print_estimate
 from polyseme.cli.estimator_options import parameter_options, read_config
 from polyseme.cli.shared import console, json_option, path_argument, plain_table, print_json
 from polyseme.cli.summary import summary_of
+from polyseme.cli.text_options import is_text, refuse_text_options, take, training_options
+from polyseme.cli.text_train import train_on_texts
 from polyseme.model_files import check_target
 from polyseme.parameters import check_parameters
 from polyseme.progress import Progress
@@ -19,9 +21,7 @@ from polyseme.progress import Progress
 __all__ = ["train"]
 
 
-@click.command(
-    epilog="Example: polyseme train data/eurlex -o models/eurlex --copies 2 --threads 4"
-)
+@click.command(epilog="Example: polyseme train articles.csv -o models/articles --threads 4")
 @path_argument("data")
 @click.option(
     "-o",
@@ -42,6 +42,7 @@ __all__ = ["train"]
     help="TOML file of parameters by their Python names; options win over it.",
 )
 @json_option
+@training_options
 @parameter_options(XRLinear)
 def train(
     data: Path,
@@ -53,10 +54,13 @@ def train(
 ) -> None:
     """Learn a model from a data set.
 
-    DATA is a folder with X.trn.npz and Y.trn.npz, a text file of the Extreme
+    DATA are texts with labels: a CSV, TSV, JSON lines or Parquet file, Annif's TSV files
+    or folders of .txt with .tsv or .key, or a folder with text.txt and labels.txt. Or they
+    are matrices: a folder with X.trn.npz and Y.trn.npz, a text file of the Extreme
     Classification Repository, plain or gzipped, or the name of a data set that was
     fetched by "polyseme datasets fetch".
     """
+    text_options = take(options)
     if output is None and not estimate:
         raise click.UsageError("Missing option '-o' / '--output'.")
     parameters = read_config(config, XRLinear) if config is not None else {}
@@ -65,6 +69,12 @@ def train(
     check_parameters(model)  # what is wrong from the start is refused before the work begins
     if output is not None:
         check_target(output)
+    if is_text(data, text_options):
+        if estimate or output is None:
+            raise ValueError("--estimate is for matrices; what texts take is not known before.")
+        train_on_texts(data, output, model, text_options, as_json)
+        return
+    refuse_text_options(data, text_options)
     if estimate or output is None:
         print_estimate(model, data, as_json)
         return

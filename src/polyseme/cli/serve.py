@@ -1,0 +1,127 @@
+"""``polyseme serve``: models as a web service."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib.util import find_spec
+from typing import Any
+
+import click
+
+from polyseme.cli.errors import note
+from polyseme.cli.shared import common_options, print_json
+from polyseme.threads import count_threads
+
+__all__ = ["serve"]
+
+NEEDED = ("fastapi", "uvicorn", "prometheus_client")
+
+
+def _limit(option: str, default: int, text: str) -> Callable[[Any], Any]:
+    return click.option(
+        option,
+        type=click.IntRange(min=1),
+        default=default,
+        metavar="N",
+        help=f"{text}; {default:,} by default.",
+    )
+
+
+@click.command(epilog="Example: polyseme serve models/demo --port 8000")
+@click.argument("models", metavar="MODEL...", nargs=-1, required=True)
+@click.option(
+    "--host",
+    default="127.0.0.1",
+    metavar="ADDRESS",
+    help="Where to listen; by default only programs on this machine get through.",
+)
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=8000,
+    metavar="N",
+    help="Port to listen at, 0 for a free one; 8000 by default.",
+)
+@click.option(
+    "--token",
+    envvar="POLYSEME_TOKEN",
+    metavar="TEXT",
+    help="Bearer token that clients must send; better set as POLYSEME_TOKEN, since commands can "
+    "be seen by others.",
+)
+@_limit("--max-body", 8 * 1024 * 1024, "Most bytes of a request")
+@_limit("--max-text", 1_000_000, "Most characters of a text")
+@_limit("--max-batch", 1000, "Most documents of a request")
+@_limit("--max-concurrent", 128, "Most requests under way; more are told to come again")
+@_limit("--grace", 30, "Seconds that requests under way get at the end")
+@click.option(
+    "--reload-seconds",
+    type=click.FloatRange(min=0),
+    default=2.0,
+    metavar="S",
+    help="How often to look for a model that was replaced on disk, 0 for never; 2 by default.",
+)
+@click.option("--access-log", is_flag=True, help="Write a line to stderr for every request.")
+@common_options()
+def serve(
+    models: tuple[str, ...],
+    host: str,
+    port: int,
+    token: str | None,
+    max_body: int,
+    max_text: int,
+    max_batch: int,
+    max_concurrent: int,
+    grace: int,
+    reload_seconds: float,
+    access_log: bool,
+    n_threads: int | None,
+    seed: int,
+    as_json: bool,
+) -> None:
+    """Answer questions about documents over HTTP, until Ctrl-C.
+
+    MODEL is a model's folder, or NAME=FOLDER; clients who name no model get the first. A model
+    that is replaced on disk is loaded again without a pause. What can be asked is described at
+    /openapi.json.
+    """
+    missing = [name for name in NEEDED if find_spec(name) is None]
+    if missing:
+        raise ValueError(
+            f"a server needs {', '.join(missing)}; install them with: "
+            "pip install 'polyseme[server]'"
+        )
+    from polyseme.server.model_store import models_named
+    from polyseme.server.running import is_loopback
+    from polyseme.server.running import serve as run
+    from polyseme.server.settings import ServerSettings
+
+    if token is not None and not (token.strip() and token.isascii()):
+        raise ValueError("the token must be plain characters; leave it out for none.")
+    paths = models_named(list(models))
+    settings = ServerSettings(
+        token=token,
+        max_body=max_body,
+        max_text=max_text,
+        max_batch=max_batch,
+        max_concurrent=max_concurrent,
+        reload_seconds=reload_seconds,
+        n_threads=count_threads(n_threads),
+    )
+
+    def say(url: str) -> None:
+        if as_json:
+            print_json({"url": url, "models": list(paths)}, one_line=True)
+        note(f"serving {', '.join(paths)} at {url}; stop with Ctrl-C.")
+        if token is None and not is_loopback(host):
+            note("everybody who can reach this machine may ask; set a token to change that.")
+
+    run(
+        paths,
+        settings,
+        host=host,
+        port=port,
+        grace_seconds=grace,
+        access_log=access_log,
+        on_start=say,
+    )

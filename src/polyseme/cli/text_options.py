@@ -1,0 +1,191 @@
+"""Options for texts: which columns to read, which features to learn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from polyseme.text.corpora import Corpus, is_corpus, open_corpus, read_vocabulary
+from polyseme.text.features import TextFeatures
+
+__all__ = [
+    "features_from",
+    "is_text",
+    "opened_corpus",
+    "reading_options",
+    "refuse_text_options",
+    "take",
+    "threshold_option",
+    "training_options",
+]
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+_READING = (
+    click.option(
+        "--text-column",
+        "text_columns",
+        multiple=True,
+        metavar="NAME",
+        help="Column of the text; several are joined. Found by its name if not given.",
+    ),
+    click.option(
+        "--labels-column",
+        metavar="NAME",
+        help="Column of the labels. Found by its name if not given.",
+    ),
+    click.option(
+        "--label-separator",
+        metavar="TEXT",
+        help="What stands between labels in a cell; guessed if not given.",
+    ),
+    click.option(
+        "--labels-file",
+        metavar="FILE",
+        type=click.Path(path_type=Path),
+        help="Labels of each line of a plain text file.",
+    ),
+)
+_TRAINING = (
+    click.option(
+        "--vocabulary",
+        metavar="FILE",
+        type=click.Path(path_type=Path),
+        help="Names of labels that are URIs: a TSV file, a URI and a name a line.",
+    ),
+    click.option(
+        "--analyzer",
+        type=click.Choice(["word", "char"]),
+        help="n-grams of words, or of characters within words. [word]",
+    ),
+    click.option(
+        "--ngrams",
+        metavar="N-N",
+        help="Shortest and longest n-gram. [1-2 for words, 3-5 for characters]",
+    ),
+    click.option("--max-features", type=int, metavar="N", help="Most n-grams to keep. [1000000]"),
+    click.option(
+        "--min-documents",
+        type=int,
+        metavar="N",
+        help="Leave out n-grams of fewer texts. [2, or 1 below a thousand texts]",
+    ),
+    click.option("--hashing", is_flag=True, help="Hash n-grams instead of keeping a vocabulary."),
+    click.option(
+        "--held-out",
+        type=float,
+        metavar="X",
+        help="Share of the documents to measure and calibrate on. [0.1]",
+    ),
+    click.option(
+        "--no-held-out",
+        is_flag=True,
+        help="Hold nothing out: no report, and scores are not probabilities.",
+    ),
+    click.option(
+        "--no-refit",
+        is_flag=True,
+        help="Keep the model that was measured; do not train again on all documents.",
+    ),
+    click.option(
+        "--precision",
+        type=float,
+        metavar="X",
+        help="Choose the threshold for this share of right labels, not for the best F1.",
+    ),
+    click.option(
+        "--examples",
+        type=int,
+        metavar="N",
+        help="Beginnings of texts to keep for each sense; 0 for none. [3]",
+    ),
+)
+# Names of the arguments that these options fill.
+_READING_NAMES = ("text_columns", "labels_column", "label_separator", "labels_file")
+_TRAINING_NAMES = (
+    "vocabulary",
+    "analyzer",
+    "ngrams",
+    "max_features",
+    "min_documents",
+    "hashing",
+    "held_out",
+    "no_held_out",
+    "no_refit",
+    "precision",
+    "examples",
+)
+
+threshold_option = click.option(
+    "--threshold",
+    type=click.FloatRange(0, 1),
+    metavar="X",
+    help="Least probability of a label; the model's own if not given, 0 for all. Texts only.",
+)
+
+
+def reading_options(function: Function) -> Function:
+    """Add the options that say how texts are read."""
+    return _with(function, _READING)
+
+
+def training_options(function: Function) -> Function:
+    """Add the options that say how texts are read and learned from."""
+    return _with(function, _READING + _TRAINING)
+
+
+def _with(function: Function, options: tuple[Callable[[Function], Function], ...]) -> Function:
+    for option in reversed(options):
+        function = option(function)
+    return function
+
+
+def take(options: dict[str, Any]) -> dict[str, Any]:
+    """Remove the options of texts from all those of a command, and return them."""
+    names = (*_READING_NAMES, *_TRAINING_NAMES)
+    return {name: options.pop(name) for name in names if name in options}
+
+
+def is_text(data: Path, options: dict[str, Any]) -> bool:
+    """Say whether the data are texts."""
+    return options.get("labels_file") is not None or is_corpus(data)
+
+
+def refuse_text_options(data: Path, options: dict[str, Any]) -> None:
+    """Refuse options that have no meaning for matrices."""
+    for name, value in options.items():
+        if value not in (None, False, ()):
+            option = "--text-column" if name == "text_columns" else "--" + name.replace("_", "-")
+            raise ValueError(f"{option} is for texts, and {data} is not a file of texts.")
+
+
+def opened_corpus(data: Path, options: dict[str, Any], **more: Any) -> Corpus:
+    """Open a corpus as the options say."""
+    reading = {name: options[name] for name in _READING_NAMES if options.get(name) is not None}
+    if options.get("vocabulary") is not None:
+        more["vocabulary"] = read_vocabulary(options["vocabulary"])
+    return open_corpus(data, **reading, **more)
+
+
+def features_from(options: dict[str, Any]) -> TextFeatures:
+    """Return features as the options say, checked."""
+    given = {
+        name: options[name]
+        for name in ("analyzer", "max_features", "min_documents", "hashing")
+        if options.get(name) is not None
+    }
+    if options.get("ngrams") is not None:
+        given["ngrams"] = _pair(options["ngrams"])
+    features = TextFeatures(**given)
+    features.check_parameters()
+    return features
+
+
+def _pair(text: str) -> tuple[int, int]:
+    shortest, dash, longest = text.partition("-")
+    if not (shortest.isdecimal() and (longest.isdecimal() if dash else True)):
+        raise ValueError(f"--ngrams must be a number or a range such as 1-2, not {text!r}.")
+    return int(shortest), int(longest if dash else shortest)

@@ -1,0 +1,71 @@
+"""The report of a text model as tables, shared by ``train``, ``evaluate`` and ``info``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from polyseme.cli.shared import plain_table
+
+__all__ = ["accuracy_table", "print_report"]
+
+
+def print_report(out: Console, report: dict[str, Any]) -> None:
+    """Print accuracy, labels by frequency, and what probabilities and threshold are worth."""
+    out.print(f"Accuracy on {report['n_documents']:,} documents, in percent")
+    out.print(accuracy_table(report["accuracy"]))
+    out.print()
+    out.print("Labels by number of training documents; first five suggestions, in percent")
+    rows = [
+        (
+            _range(row["least"], row["most"]),
+            f"{row['n_labels']:,}",
+            f"{row['precision']:.1f}",
+            f"{row['recall']:.1f}",
+        )
+        for row in report["by_label_frequency"]
+    ]
+    columns = ("Documents", "Labels", "Right", "Found")
+    out.print(plain_table(columns, rows, numbers=range(1, 4)))
+    out.print()
+    if "beam_coverage" in report:
+        out.print(f"The beam reaches {report['beam_coverage']:.1f}% of the true labels.")
+    error = report["reliability"]["calibration_error"]
+    out.print(f"Probabilities above 0.1 are off by {100 * error:.1f} points on average.")
+    out.print(described_cut(report["threshold"]), soft_wrap=True)
+
+
+def described_cut(cut: dict[str, Any]) -> str:
+    """Say in a sentence what the threshold does."""
+    wanted = cut.get("wanted_precision")
+    why = ""
+    if "wanted_precision" in cut:
+        why = " (best F1)" if wanted is None else f" (for {100 * wanted:g}% precision)"
+    missed = wanted is not None and cut["precision"] < wanted
+    return (
+        f"Threshold {cut['threshold']:.3f}{why}: {100 * cut['precision']:.1f}% of the labels are "
+        f"right, {100 * cut['recall']:.1f}% are found, {cut['labels_per_document']:.1f} a document"
+        f"{'; no threshold is as precise as wanted' if missed else ''}."
+    )
+
+
+def accuracy_table(figures: dict[str, float]) -> Table:
+    """Lay the figures out with one row a measure and one column a cut-off."""
+    ks = sorted({int(name.split("@")[1]) for name in figures})
+    measures = list(dict.fromkeys(name.split("@")[0] for name in figures))
+    rows = [
+        [measure, *(_percent(figures.get(f"{measure}@{k}")) for k in ks)] for measure in measures
+    ]
+    return plain_table(("", *(f"@{k}" for k in ks)), rows, numbers=range(1, len(ks) + 1))
+
+
+def _percent(figure: float | None) -> str:
+    return "" if figure is None else f"{figure:.2f}"
+
+
+def _range(least: int, most: int | None) -> str:
+    if most is None:
+        return f"{least:,} and more"
+    return f"{least:,}" if least == most else f"{least:,} to {most:,}"

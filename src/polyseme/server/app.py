@@ -1,0 +1,107 @@
+"""The web application: routes, errors, limits, and the watch over models."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from importlib import metadata
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.routing import APIRoute
+from starlette.responses import Response
+
+from polyseme.server.guard import Guard
+from polyseme.server.metrics import ServerMetrics
+from polyseme.server.model_store import ModelStore
+from polyseme.server.problems import add_problem_handlers
+from polyseme.server.routes import make_routes
+from polyseme.server.schemas import HealthResponse
+from polyseme.server.service import Service, json_response
+from polyseme.server.settings import ServerSettings
+
+__all__ = ["create_app"]
+
+PROMETHEUS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+
+
+def create_app(
+    store: ModelStore,
+    settings: ServerSettings | None = None,
+    metrics: ServerMetrics | None = None,
+) -> FastAPI:
+    """Return an ASGI app that serves the models of a store.
+
+    Parameters
+    ----------
+    store : ModelStore
+    settings : ServerSettings, optional
+    metrics : ServerMetrics, optional
+        Where to count; a fresh one by default.
+    """
+    settings = settings or ServerSettings()
+    metrics = metrics or ServerMetrics()
+    service = Service(store, settings, metrics)
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        watch = asyncio.create_task(service.watch()) if settings.reload_seconds > 0 else None
+        try:
+            yield
+        finally:
+            if watch is not None:
+                watch.cancel()
+                with suppress(asyncio.CancelledError):
+                    await watch
+            service.close()
+
+    app = FastAPI(
+        title="polyseme",
+        summary="Suggests labels for documents; a label may have several senses.",
+        version=metadata.version("polyseme"),
+        docs_url=None,  # these pages would load scripts from elsewhere
+        redoc_url=None,
+        lifespan=lifespan,
+        generate_unique_id_function=_operation_name,
+    )
+    app.add_middleware(Guard, settings=settings, metrics=metrics)
+    add_problem_handlers(app)
+    app.include_router(make_routes(service))
+    _add_watching(app, store, metrics)
+    if settings.token is not None:
+        _describe_token(app)
+    return app
+
+
+def _add_watching(app: FastAPI, store: ModelStore, metrics: ServerMetrics) -> None:
+    @app.get("/healthz", response_model=HealthResponse, tags=["watch"])
+    async def health() -> Response:
+        """Say that the server is alive, and whether a replaced model was refused."""
+        models = store.health()
+        is_fine = all(model["error"] is None for model in models.values())
+        return json_response({"status": "ok" if is_fine else "degraded", "models": models})
+
+    @app.get("/metrics", response_class=Response, tags=["watch"])
+    async def prometheus() -> Response:
+        """Return counts and times for Prometheus."""
+        return Response(metrics.exposition(), headers={"Content-Type": PROMETHEUS_TYPE})
+
+
+def _operation_name(route: APIRoute) -> str:
+    return route.name
+
+
+def _describe_token(app: FastAPI) -> None:
+    """Let OpenAPI say that a token is needed; the guard looks at it long before a route."""
+    original = app.openapi
+
+    def described() -> dict[str, Any]:
+        schema = original()
+        schema.setdefault("components", {})["securitySchemes"] = {
+            "token": {"type": "http", "scheme": "bearer"}
+        }
+        schema["security"] = [{"token": []}]
+        return schema
+
+    app.openapi = described  # type: ignore[method-assign]

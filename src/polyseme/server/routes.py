@@ -1,0 +1,207 @@
+"""The endpoints under ``/v1``."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Path, Query
+from starlette.responses import Response
+
+from polyseme.server import schemas
+from polyseme.server.problems import PROBLEM_RESPONSES, Problem
+from polyseme.server.served_model import Question, ServedModel, Suggested
+from polyseme.server.service import Service, json_response
+
+__all__ = ["make_routes"]
+
+BIGGEST = 2**53  # whole numbers that JSON can be trusted with
+AT_ONCE = 64  # documents of a large batch; others get their turn between
+
+ModelName = Annotated[str | None, Query(description="Name of the model; the first by default.")]
+Identifier = Annotated[int, Path(ge=0, le=BIGGEST)]
+Limit = Annotated[int, Query(ge=1, le=schemas.MAX_LIMIT)]
+Offset = Annotated[int, Query(ge=0, le=BIGGEST)]
+
+
+def make_routes(service: Service) -> APIRouter:
+    """Return all routes. Responses are written as they are; schemas are there for OpenAPI."""
+    routes = APIRouter(prefix="/v1", responses=PROBLEM_RESPONSES)
+    _add_suggesting(routes, service)
+    _add_looking_up(routes, service)
+    return routes
+
+
+def _add_suggesting(routes: APIRouter, service: Service) -> None:
+    @routes.post("/suggest", response_model=schemas.SuggestResponse, tags=["suggest"])
+    async def suggest(request: schemas.SuggestRequest) -> Response:
+        """Suggest labels for one document, best first."""
+        served = service.model(request.model)
+        service.check_threshold(served, request.threshold)
+        document = service.document(served, request.text, request.features)
+        question = Question(document, request.limit, request.threshold)
+        found = await service.suggest(served, question)
+        return json_response({"model": served.name, "suggestions": _listed(found)})
+
+    @routes.post("/suggest-batch", response_model=schemas.BatchResponse, tags=["suggest"])
+    async def suggest_batch(request: schemas.BatchRequest) -> Response:
+        """Suggest labels for several documents."""
+        served = service.model(request.model)
+        service.check_threshold(served, request.threshold)
+        texts, features = request.texts or [], request.features or []
+        if len(texts) + len(features) > service.settings.max_batch:
+            most = service.settings.max_batch
+            raise Problem(413, f"A batch has at most {most:,} documents; send several batches.")
+
+        def prepare() -> list[Question]:
+            documents = [service.document(served, text, None) for text in texts]
+            documents += [service.document(served, None, row) for row in features]
+            return [Question(one, request.limit, request.threshold) for one in documents]
+
+        questions = await service.run(prepare)
+        results = []
+        for first in range(0, len(questions), AT_ONCE):
+            part = questions[first : first + AT_ONCE]
+            results += [_listed(found) for found in await service.run(served.answer_all, part)]
+        return json_response({"model": served.name, "results": results})
+
+    @routes.post("/explain", response_model=schemas.ExplainResponse, tags=["suggest"])
+    async def explain(request: schemas.ExplainRequest) -> Response:
+        """Say why labels are suggested, or not.
+
+        For a document: the nodes of the tree that were kept, the clusters reached, the slots
+        that gave each label its score, and what each word added to every decision on the way.
+        """
+        served = service.model(request.model)
+        document = service.document(served, request.text, request.features)
+        n_labels = served.classifier.n_labels_
+        for label in request.labels or []:
+            if not 0 <= label < n_labels:
+                raise Problem(404, f"There is no label {label}; the last is {n_labels - 1}.")
+
+        def explained() -> dict[str, Any]:
+            found = served.explain(document, request.labels, request.limit, request.n_words)
+            content = dataclasses.asdict(found)
+            for label in content["labels"]:
+                label["bare_score"] = label["score"]
+                label["score"] = served.shown_score(label["bare_score"])
+            shown = _contributing(content["labels"])
+            spans = [span for span in served.spans(document) if span[0] in shown]
+            return {"model": served.name, **content, "spans": spans}
+
+        return json_response(await service.run(explained))
+
+
+def _add_looking_up(routes: APIRouter, service: Service) -> None:
+    @routes.get("/labels", response_model=schemas.LabelsResponse, tags=["look up"])
+    async def labels(
+        query: Annotated[str, Query(max_length=200, examples=["tank"])] = "",
+        order: Literal["best", "documents", "split"] = "best",
+        limit: Limit = 20,
+        offset: Offset = 0,
+        model: ModelName = None,
+    ) -> Response:
+        """Find labels by a part of their name; without one, list all.
+
+        `order` is how well the name fits (without a query: most documents), most documents, or
+        most evenly divided between senses; the last lists, without a query, only labels that are
+        divided.
+        """
+        served = service.model(model)
+        search = served.catalogue.labels
+        n_found, found = await service.run(search, query, order, limit, offset)
+        return json_response({"model": served.name, "n_found": n_found, "labels": found})
+
+    @routes.get("/labels/{label}", response_model=schemas.LabelResponse, tags=["look up"])
+    async def label(label: Identifier, model: ModelName = None) -> Response:
+        """Return a label with its senses: strongest words, neighbours, share of documents."""
+        served = service.model(model)
+        found = await service.run(served.catalogue.label, label)
+        if found is None:
+            last = served.classifier.n_labels_ - 1
+            raise Problem(404, f"There is no label {label}; the last is {last}.")
+        return json_response({"model": served.name, **found})
+
+    @routes.get("/clusters/{cluster}", response_model=schemas.ClusterResponse, tags=["look up"])
+    async def cluster(
+        cluster: Identifier, limit: Limit = schemas.MAX_LIMIT, model: ModelName = None
+    ) -> Response:
+        """Return a cluster: its path from the root, the words that lead there, its labels."""
+        served = service.model(model)
+        found = await service.run(served.catalogue.cluster, cluster, limit)
+        if found is None:
+            last = served.classifier.clusters_.n_clusters - 1
+            raise Problem(404, f"There is no cluster {cluster}; the last is {last}.")
+        return json_response({"model": served.name, **found})
+
+    @routes.get("/tree", response_model=schemas.TreeResponse, tags=["look up"])
+    async def tree(
+        links: Annotated[int, Query(ge=0, le=10_000)] = 500, model: ModelName = None
+    ) -> Response:
+        """Return the whole tree with captions, and labels that link clusters."""
+        served = service.model(model)
+        found = await service.run(served.catalogue.tree, links)
+        return json_response({"model": served.name, **found})
+
+    @routes.get("/quality", response_model=schemas.QualityResponse, tags=["models"])
+    async def quality(model: ModelName = None) -> Response:
+        """Return how a model did in its evaluation, if it kept a report."""
+        served = service.model(model)
+        report = getattr(served.model, "report", None) or None
+        return json_response(
+            {
+                "model": served.name,
+                "report": report,
+                "threshold": served.threshold,
+                "seconds": dict(served.classifier.phase_seconds_),
+                "assignments": served.classifier.assignments_,
+            }
+        )
+
+    @routes.get("/models", response_model=schemas.ModelsResponse, tags=["models"])
+    async def models() -> Response:
+        """List the models; the first is used where none is named."""
+        served = [service.model(name) for name in service.store.names]
+        return json_response({"models": [_description(one) for one in served]})
+
+
+def _listed(found: Sequence[Suggested]) -> list[dict[str, Any]]:
+    return [
+        {
+            "label": one.label,
+            "name": one.name,
+            "score": round(one.score, 6),
+            **({} if one.uri is None else {"uri": one.uri}),
+        }
+        for one in found
+    ]
+
+
+def _contributing(labels: list[dict[str, Any]]) -> set[int]:
+    """Return all features that are listed somewhere in an explanation."""
+    slots = [slot for label in labels for slot in label["slots"]]
+    margins = [part["margin"] for slot in slots for part in (slot, *slot["path"])]
+    return {word["feature"] for margin in margins for word in margin["contributions"]}
+
+
+def _description(served: ServedModel) -> dict[str, Any]:
+    classifier = served.classifier
+    return {
+        "name": served.name,
+        "takes": ["text", "features"] if served.takes_texts else ["features"],
+        "n_labels": classifier.n_labels_,
+        "n_features": classifier.n_features_in_,
+        "n_clusters": classifier.clusters_.n_clusters,
+        "n_slots": classifier.clusters_.n_slots,
+        "n_documents": int(classifier.n_documents_),
+        "has_label_names": classifier.label_names_ is not None,
+        "has_feature_names": classifier.feature_names_ is not None,
+        "threshold": served.threshold,
+        "loaded_at": served.loaded_at,
+        "parameters": {
+            name: value
+            for name, value in classifier.get_params().items()
+            if name not in ("n_threads", "verbose")
+        },
+    }

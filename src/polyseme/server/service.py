@@ -1,0 +1,95 @@
+"""What the routes share: the models, the threads, and the way to both."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
+
+from starlette.responses import Response
+
+from polyseme.server.batching import Batcher
+from polyseme.server.metrics import ServerMetrics
+from polyseme.server.model_store import ModelStore
+from polyseme.server.problems import Problem
+from polyseme.server.served_model import Document, Question, ServedModel, Suggested
+from polyseme.server.settings import ServerSettings
+
+__all__ = ["Service", "json_response"]
+
+Result = TypeVar("Result")
+
+
+class Service:
+    """One for each app."""
+
+    def __init__(
+        self, store: ModelStore, settings: ServerSettings, metrics: ServerMetrics
+    ) -> None:
+        self.store, self.settings, self.metrics = store, settings, metrics
+        self._pool = ThreadPoolExecutor(max(2, settings.n_threads), "polyseme-worker")
+        self._watcher = ThreadPoolExecutor(1, "polyseme-watcher")
+        self._batchers: dict[str, tuple[ServedModel, Batcher[Question, list[Suggested]]]] = {}
+
+    def close(self) -> None:
+        """Wait for what is under way and end the threads."""
+        self._pool.shutdown()
+        self._watcher.shutdown(cancel_futures=True)
+
+    def model(self, name: str | None) -> ServedModel:
+        """Return a model by name, the first one without."""
+        try:
+            return self.store.current(name)
+        except KeyError:
+            known = ", ".join(self.store.names)
+            raise Problem(404, f"There is no such model; there are: {known}.") from None
+
+    def document(self, served: ServedModel, text: str | None, features: Any) -> Document:
+        """Return what a client sent in the form that models take."""
+        if text is None:
+            try:
+                return served.row_of(features)
+            except ValueError as error:
+                raise Problem(422, str(error)) from None
+        if not served.takes_texts:
+            raise Problem(422, f"Model {served.name!r} takes features, not texts.")
+        if len(text) > self.settings.max_text:
+            most = self.settings.max_text
+            raise Problem(413, f"A text has more than {most:,} characters; send less of it.")
+        return text
+
+    def check_threshold(self, served: ServedModel, threshold: float | None) -> None:
+        """Refuse a threshold that is no probability where scores are."""
+        if threshold is not None and served.takes_texts and not 0 <= threshold <= 1:
+            raise Problem(422, "The threshold must be a probability from 0 to 1.")
+
+    async def run(self, function: Callable[..., Result], *arguments: Any) -> Result:
+        """Run something long in a thread."""
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._pool, function, *arguments)
+
+    async def suggest(self, served: ServedModel, question: Question) -> list[Suggested]:
+        """Answer a question, together with others that arrive at the same time."""
+        asked, batcher = self._batchers.get(served.name, (None, None))
+        if batcher is None or asked is not served:
+            # A batcher of a model that was replaced ends with its last answer.
+            batcher = Batcher(
+                served.answer_all, self._pool, on_batch=self.metrics.batch_size.observe
+            )
+            self._batchers[served.name] = served, batcher
+        return await batcher.ask(question)
+
+    async def watch(self) -> None:
+        """Look again and again whether a model was replaced."""
+        loop = asyncio.get_running_loop()
+        while True:
+            await asyncio.sleep(self.settings.reload_seconds)
+            await loop.run_in_executor(self._watcher, self.store.refresh)
+
+
+def json_response(content: Any) -> Response:
+    """Return plain values as JSON; quicker than through a schema, which is only for OpenAPI."""
+    body = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
+    return Response(body.encode(), media_type="application/json")

@@ -1,0 +1,43 @@
+"""What a server allows, and whom."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from polyseme.threads import count_threads
+
+__all__ = ["ServerSettings"]
+
+
+@dataclass(frozen=True)
+class ServerSettings:
+    """Limits and other choices of a server.
+
+    Attributes
+    ----------
+    token : str, optional
+        If given, every request to ``/v1`` and ``/metrics`` must carry it as a bearer token.
+    max_body : int
+        Most bytes of a request.
+    max_text : int
+        Most characters of a text.
+    max_batch : int
+        Most documents of a request.
+    max_concurrent : int
+        Most requests under way at a time; more are answered with 503.
+    body_seconds : float
+        How long a client may take to send its request.
+    reload_seconds : float
+        How often to look whether a model on disk was replaced; 0 for never.
+    n_threads : int
+        Threads that answer requests, and that a large batch may use.
+    """
+
+    token: str | None = None
+    max_body: int = 8 * 1024 * 1024
+    max_text: int = 1_000_000
+    max_batch: int = 1000
+    max_concurrent: int = 128
+    body_seconds: float = 20.0
+    reload_seconds: float = 2.0
+    n_threads: int = field(default_factory=lambda: count_threads(None))

@@ -1,0 +1,18 @@
+"""From texts to label names: features, probabilities, and files of texts with labels."""
+
+from __future__ import annotations
+
+from polyseme.text.calibration import Calibration
+from polyseme.text.corpora import Corpus, Record, open_corpus
+from polyseme.text.features import TextFeatures
+from polyseme.text.model import Suggestion, TextModel
+
+__all__ = [
+    "Calibration",
+    "Corpus",
+    "Record",
+    "Suggestion",
+    "TextFeatures",
+    "TextModel",
+    "open_corpus",
+]

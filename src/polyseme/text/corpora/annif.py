@@ -1,0 +1,100 @@
+"""Corpora of Annif: TSV files of short texts, folders of full texts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from polyseme.text.corpora.lines import lines_of
+from polyseme.text.corpora.records import Record, split_labels
+from polyseme.text.corpora.table import Wanted
+from polyseme.text.corpora.vocabulary import uri_and_name
+
+__all__ = ["AnnifFolder", "AnnifTsv", "looks_like_annif_tsv"]
+
+_KEYS = (".tsv", ".key")
+
+
+def looks_like_annif_tsv(path: Path, wanted: Wanted) -> bool:
+    """Say whether the first line is a text and URIs rather than the names of columns."""
+    if wanted.text_columns or wanted.labels_column is not None:
+        return False
+    _, tab, uris = next(lines_of(path), "").rstrip("\r\n").partition("\t")
+    words = uris.split()
+    return bool(tab and words) and all(
+        word.startswith(("<", "http://", "https://", "urn:")) for word in words
+    )
+
+
+class AnnifTsv:
+    """A document a line: its text, a tab, and URIs between spaces."""
+
+    def __init__(self, path: Path, wanted: Wanted, vocabulary: Mapping[str, str] | None) -> None:
+        self._path = path
+        self.label_names = None if vocabulary is None else dict(vocabulary)
+        self.reading: dict[str, Any] = {}
+        self.description = "TSV as Annif has it: a text, a tab, URIs"
+
+    def __iter__(self) -> Iterator[Record]:
+        is_empty = True
+        for number, line in enumerate(lines_of(self._path), start=1):
+            if not line.strip():
+                continue
+            is_empty = False
+            text, _, uris = line.rstrip("\r\n").partition("\t")
+            if "\t" in uris:
+                raise ValueError(
+                    f"{self._path}, line {number}: has more than one tab; a text, a tab and URIs "
+                    "between spaces are expected."
+                )
+            yield Record(text, split_labels(uris, " "))
+        if is_empty:
+            raise ValueError(f"{self._path} is empty; give a text, a tab and URIs a line.")
+
+
+class AnnifFolder:
+    """A folder of ``.txt`` files, each with its labels in a ``.tsv`` or ``.key`` of that name.
+
+    A ``.tsv`` has lines of URI, tab, name; a ``.key`` has a name a line, which the vocabulary, if
+    there is one, turns into a URI.
+    """
+
+    def __init__(self, folder: Path, wanted: Wanted, vocabulary: Mapping[str, str] | None) -> None:
+        self._folder = folder
+        self._need_labels = wanted.need_labels
+        self._has_uris = vocabulary is not None or any(folder.glob("*.tsv"))
+        self.label_names = dict(vocabulary or {}) if self._has_uris else None
+        self._uri_of: dict[str, str] = {}
+        for uri, name in (vocabulary or {}).items():
+            self._uri_of.setdefault(name, uri)
+        self.reading: dict[str, Any] = {}
+        self.description = "a folder as Annif has it: .txt files, labels in .tsv or .key files"
+
+    @staticmethod
+    def is_one(folder: Path) -> bool:
+        """Say whether there is a text with a file of labels beside it."""
+        return any(
+            file.with_suffix(kind).is_file() for file in folder.glob("*.txt") for kind in _KEYS
+        )
+
+    def __iter__(self) -> Iterator[Record]:
+        for file in sorted(self._folder.glob("*.txt")):
+            keys = next((k for k in map(file.with_suffix, _KEYS) if k.is_file()), None)
+            text = "".join(lines_of(file))
+            yield Record(text, () if keys is None else tuple(dict.fromkeys(self._labels(keys))))
+
+    def _labels(self, keys: Path) -> Iterator[str]:
+        for number, line in enumerate(lines_of(keys), start=1):
+            if not line.strip():
+                continue
+            if keys.suffix == ".key":
+                name = line.strip()
+                yield self._uri_of.get(name, name)
+                continue
+            found = uri_and_name(line)
+            if found is None:
+                raise ValueError(f"{keys}, line {number}: a URI, a tab and a name are expected.")
+            assert self.label_names is not None
+            self.label_names.setdefault(*found)
+            yield found[0]

@@ -1,0 +1,58 @@
+"""JSON lines: an object a line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import Any
+
+from polyseme.text.corpora.lines import lines_of
+from polyseme.text.corpora.table import TableSource
+
+__all__ = ["JsonLinesFile"]
+
+N_LOOKED_AT = 100  # objects whose keys count as columns; not every one need have all
+
+
+class JsonLinesFile(TableSource):
+    """Objects with the same keys; a key that is missing or null is an empty cell."""
+
+    kind = "JSON lines"
+
+    def columns(self) -> list[str]:
+        """Return the keys of the first objects, in the order in which they appear."""
+        objects = self._objects()
+        found = dict.fromkeys(key for _, item in islice(objects, N_LOOKED_AT) for key in item)
+        objects.close()
+        if not found:
+            raise ValueError(f"{self.path} is empty; give one JSON object a line.")
+        return list(found)
+
+    def rows(self, columns: Sequence[str]) -> Iterator[tuple[str, list[Any]]]:
+        """Yield the values of each object."""
+        for number, item in self._objects():
+            yield f"line {number}", [item.get(name) for name in columns]
+
+    def _objects(self) -> Any:
+        for number, line in enumerate(lines_of(self.path), start=1):
+            if not line.strip():
+                continue
+            try:
+                item = json.loads(line)
+            except (ValueError, RecursionError) as error:
+                reason = getattr(error, "msg", "nested too deeply")
+                hint = (
+                    "; it looks like one JSON document, write one object a line"
+                    if number == 1 and line.lstrip().startswith(("[", "{"))
+                    else ""
+                )
+                raise ValueError(
+                    f"{self.path}, line {number}: not JSON ({reason}){hint}."
+                ) from None
+            if not isinstance(item, dict):
+                raise ValueError(
+                    f"{self.path}, line {number}: a JSON {type(item).__name__}; write one object "
+                    'a line, such as {"text": ..., "labels": [...]}.'
+                )
+            yield number, item

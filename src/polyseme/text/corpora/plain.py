@@ -1,0 +1,64 @@
+"""Plain text: a document a line, and its labels on the same line of another file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import islice, zip_longest
+from pathlib import Path
+from typing import Any
+
+from polyseme.text.corpora.lines import lines_of
+from polyseme.text.corpora.records import Record, guess_separator, split_labels
+from polyseme.text.corpora.table import N_LOOKED_AT, Wanted
+
+__all__ = ["PlainLines", "plain_files_in"]
+
+_ENDINGS = ("", ".txt", ".txt.gz", ".gz")
+
+
+def plain_files_in(folder: Path) -> tuple[Path, Path] | None:
+    """Return the files of texts and of labels in a folder, if both are there."""
+    texts = _first_there(folder, ("text", "texts"))
+    labels = _first_there(folder, ("labels",))
+    return None if texts is None or labels is None else (texts, labels)
+
+
+def _first_there(folder: Path, names: tuple[str, ...]) -> Path | None:
+    places = (folder / f"{name}{ending}" for name in names for ending in _ENDINGS)
+    return next((place for place in places if place.is_file()), None)
+
+
+class PlainLines:
+    """Two files of as many lines; see `Corpus`."""
+
+    def __init__(
+        self,
+        texts: Path,
+        labels: Path,
+        wanted: Wanted,
+        vocabulary: Mapping[str, str] | None,
+    ) -> None:
+        self._texts, self._labels = texts, labels
+        self.label_names = None if vocabulary is None else dict(vocabulary)
+        self._separator = wanted.label_separator
+        if self._separator is None:
+            self._separator = guess_separator(list(islice(lines_of(labels), N_LOOKED_AT)))
+        self.reading: dict[str, Any] = {"label_separator": self._separator}
+        how = "" if self._separator is None else f", split at {self._separator!r}"
+        self.description = f"plain text, a document a line; labels from {labels.name}{how}"
+
+    def __iter__(self) -> Iterator[Record]:
+        number = 0
+        for text, labels in zip_longest(lines_of(self._texts), lines_of(self._labels)):
+            if text is None or labels is None:
+                short, long = (
+                    (self._texts, self._labels) if text is None else (self._labels, self._texts)
+                )
+                raise ValueError(
+                    f"{short} has {number} lines and {long} has more; line by line they belong "
+                    "together."
+                )
+            number += 1
+            yield Record(text.rstrip("\r\n"), split_labels(labels, self._separator))
+        if number == 0:
+            raise ValueError(f"{self._texts} is empty; give a document a line.")

@@ -1,0 +1,186 @@
+"""Tables of documents: which columns hold the text, which one the labels."""
+
+from __future__ import annotations
+
+import difflib
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from polyseme.text.corpora.records import Record, guess_separator, split_labels
+
+__all__ = ["Table", "TableSource", "Wanted"]
+
+N_LOOKED_AT = 1000  # rows, to guess what stands between labels
+_TEXT = ("text", "fulltext", "full_text", "document", "content")
+_TEXT_PARTS = ("title", "headline", "subtitle", "abstract", "summary", "description", "body")
+_LABELS = (
+    *("labels", "label", "tags", "tag", "keywords", "subjects", "subject", "subject_uris"),
+    *("subject_labels", "categories", "category", "topics", "topic", "classes", "class"),
+)
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What the user said of the columns; the rest is found."""
+
+    text_columns: tuple[str, ...] = ()
+    labels_column: str | None = None
+    label_separator: str | None = None
+    need_labels: bool = True
+    like: dict[str, Any] = field(default_factory=dict)
+
+
+class TableSource(ABC):
+    """A file with named columns.
+
+    Attributes
+    ----------
+    path : Path
+    kind : str
+        What to call it.
+    """
+
+    kind: str
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    @abstractmethod
+    def columns(self) -> list[str]:
+        """Return the names of the columns."""
+
+    @abstractmethod
+    def rows(self, columns: Sequence[str]) -> Iterator[tuple[str, list[Any]]]:
+        """Yield for each row where it is ("row 3") and its cells in these columns."""
+
+
+class Table:
+    """Documents from a table; see `Corpus`."""
+
+    def __init__(
+        self, source: TableSource, wanted: Wanted, vocabulary: Mapping[str, str] | None
+    ) -> None:
+        self._source = source
+        self.label_names = None if vocabulary is None else dict(vocabulary)
+        found = source.columns()
+        self._text_columns = _text_columns(source.path, found, wanted)
+        self._labels_column = _labels_column(source.path, found, wanted, self._text_columns)
+        self._columns = [*self._text_columns]
+        separator = wanted.label_separator
+        if self._labels_column is not None:
+            self._columns.append(self._labels_column)
+            if separator is None and self._labels_column == wanted.like.get("labels_column"):
+                separator = wanted.like.get("label_separator")
+            elif separator is None:
+                separator = guess_separator(self._first_labels())
+        self._separator = separator
+        self.reading: dict[str, Any] = {
+            "text_columns": list(self._text_columns),
+            "labels_column": self._labels_column,
+            "label_separator": separator,
+        }
+        self.description = (
+            f"{source.kind}; text from {_listed(self._text_columns)}{self._described_labels()}"
+        )
+
+    def __iter__(self) -> Iterator[Record]:
+        n_text = len(self._text_columns)
+        is_empty = True
+        for place, cells in self._source.rows(self._columns):
+            is_empty = False
+            try:
+                text = "\n".join(filter(None, map(_text_of, cells[:n_text])))
+                labels = split_labels(cells[-1], self._separator) if len(cells) > n_text else ()
+                _require_unicode(text, labels)
+            except ValueError as error:
+                raise ValueError(f"{self._source.path}, {place}: {error}.") from None
+            yield Record(text, labels)
+        if is_empty:
+            raise ValueError(f"{self._source.path} has no rows; give at least one document.")
+
+    def _first_labels(self) -> list[Any]:
+        assert self._labels_column is not None
+        with closing(self._source.rows([self._labels_column])) as rows:  # type: ignore[type-var]
+            return [cells[0] for _, cells in islice(rows, N_LOOKED_AT)]
+
+    def _described_labels(self) -> str:
+        if self._labels_column is None:
+            return ", no labels"
+        how = "" if self._separator is None else f", split at {self._separator!r}"
+        return f", labels from {self._labels_column!r}{how}"
+
+
+def _text_columns(path: Path, found: Sequence[str], wanted: Wanted) -> tuple[str, ...]:
+    if wanted.text_columns:
+        return tuple(_known(path, name, found, "--text-column") for name in wanted.text_columns)
+    usual = wanted.like.get("text_columns") or ()
+    if usual and set(usual) <= set(found):
+        return tuple(usual)
+    by_name = {name.strip().lower(): name for name in reversed(found)}
+    for name in _TEXT:
+        if name in by_name:
+            return (by_name[name],)
+    parts = tuple(by_name[name] for name in _TEXT_PARTS if name in by_name)
+    if parts:
+        return parts
+    raise ValueError(
+        f"{path} has no column for the text; its columns are {_listed(found)}; choose with "
+        "--text-column, or text_columns in Python."
+    )
+
+
+def _labels_column(
+    path: Path, found: Sequence[str], wanted: Wanted, text_columns: Sequence[str]
+) -> str | None:
+    if wanted.labels_column is not None:
+        return _known(path, wanted.labels_column, found, "--labels-column")
+    if wanted.like.get("labels_column") in found:
+        return str(wanted.like["labels_column"])
+    by_name = {name.strip().lower(): name for name in reversed(found) if name not in text_columns}
+    for name in _LABELS:
+        if name in by_name:
+            return by_name[name]
+    if not wanted.need_labels:
+        return None
+    raise ValueError(
+        f"{path} has no column for the labels; its columns are {_listed(found)}; choose with "
+        "--labels-column, or labels_column in Python."
+    )
+
+
+def _known(path: Path, name: str, found: Sequence[str], option: str) -> str:
+    if name in found:
+        return name
+    near = difflib.get_close_matches(name, found, n=1)
+    hint = f"did you mean {near[0]!r}?" if near else f"its columns are {_listed(found)}."
+    raise ValueError(f"{path} has no column {name!r} ({option}); {hint}")
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(repr(name) for name in names) or "none"
+
+
+def _text_of(cell: Any) -> str:
+    if isinstance(cell, str):
+        return cell
+    if cell is None:
+        return ""
+    if isinstance(cell, list | tuple) and all(isinstance(part, str) for part in cell):
+        return "\n".join(cell)
+    if isinstance(cell, int | float):
+        return str(cell)
+    raise ValueError(f"its text is a {type(cell).__name__}; a text is expected")
+
+
+def _require_unicode(text: str, labels: tuple[str, ...]) -> None:
+    try:
+        text.encode()
+        for label in labels:
+            label.encode()
+    except UnicodeEncodeError:
+        raise ValueError("holds half of a surrogate pair, which is not valid Unicode") from None

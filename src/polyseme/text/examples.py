@@ -1,0 +1,153 @@
+"""Beginnings of training texts for each slot, so that a model can show what its senses are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from polyseme.names import Names
+from polyseme.presets import XRLinear
+from polyseme.sparse_rows import SparsePattern, SparseRows
+
+__all__ = ["Examples", "best_documents"]
+
+DOCUMENTS_AT_ONCE = 8192
+EXCERPT = 200
+
+Integers = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Examples:
+    """A few excerpts for each slot.
+
+    Attributes
+    ----------
+    starts : ndarray of int64, shape (n_slots + 1,)
+        Those of slot ``s`` are ``documents[starts[s]:starts[s + 1]]``, surest first.
+    documents : ndarray of int64
+        Positions in `texts`.
+    texts : Names
+    """
+
+    starts: Integers
+    documents: Integers
+    texts: Names
+
+    def of(self, slot: int) -> list[str]:
+        """Return the excerpts of a slot."""
+        own = self.documents[self.starts[slot] : self.starts[slot + 1]]
+        return [str(self.texts[int(document)]) for document in own]
+
+    @classmethod
+    def collect(cls, starts: Integers, documents: Integers, texts: Iterable[str]) -> Examples:
+        """Walk through the texts once more for the excerpts of the chosen documents.
+
+        Parameters
+        ----------
+        starts, documents : ndarray of int64
+            As `best_documents` gives them, `documents` counted as `texts` are.
+        """
+        wanted, places = np.unique(documents, return_inverse=True)
+        is_wanted = set(wanted.tolist())
+        excerpts = [_excerpt(text) for i, text in enumerate(texts) if i in is_wanted]
+        if len(excerpts) != len(wanted):
+            raise ValueError("the texts changed while they were read; try again.")
+        return cls(starts, places.astype(np.int64), Names.from_list(excerpts))
+
+    def check(self, n_slots: int) -> None:
+        """Refuse what does not fit a model of so many slots."""
+        n_found, starts = len(self.documents), self.starts
+        sound = (
+            len(starts) == n_slots + 1
+            and starts[0] == 0
+            and starts[-1] == n_found
+            and bool((np.diff(starts) >= 0).all())
+            and (
+                n_found == 0
+                or bool(self.documents.min() >= 0 and self.documents.max() < len(self.texts))
+            )
+        )
+        if not sound:
+            raise ValueError("its examples do not fit its slots")
+
+
+def best_documents(
+    classifier: XRLinear, X: SparseRows, Y: SparsePattern, n_each: int
+) -> tuple[Integers, Integers]:
+    """Choose documents for each slot: of its label, and matched best to its cluster.
+
+    Returns
+    -------
+    starts : ndarray of int64, shape (n_slots + 1,)
+    rows : ndarray of int64
+        Rows of X, surest first within a slot.
+    """
+    clusters = classifier.clusters_
+    by_label = np.argsort(clusters.labels, kind="stable")
+    first_of_label = np.concatenate([[0], np.cumsum(clusters.copies)])
+    slots, rows, scores = [], [], []
+    for begin in range(0, X.n_rows, DOCUMENTS_AT_ONCE):
+        end = min(begin + DOCUMENTS_AT_ONCE, X.n_rows)
+        matched = classifier.matcher_.match(X.rows(begin, end), classifier.beam_size)
+        labels = Y.rows(begin, end)
+        # One entry for each slot of each true label of each document.
+        copies = clusters.copies[labels.columns]
+        document = np.repeat(np.arange(end - begin), np.diff(labels.starts)).repeat(copies)
+        nth = np.arange(len(document)) - np.repeat(np.cumsum(copies) - copies, copies)
+        slot = by_label[np.repeat(first_of_label[labels.columns], copies) + nth]
+        score = _stored(matched, document, clusters.cluster_of_slot[slot])
+        # Of a label's slots in a document the one with the best score is kept.
+        pair = np.repeat(np.arange(len(copies)), copies)
+        order = np.lexsort((slot, -score, pair))
+        is_best = np.diff(pair[order], prepend=-1) > 0
+        chosen = order[is_best & (score[order] > -np.inf)]
+        slots.append(slot[chosen])
+        rows.append(document[chosen] + begin)
+        scores.append(score[chosen])
+    return _first_of_each(
+        np.concatenate(slots),
+        np.concatenate(rows),
+        np.concatenate(scores),
+        clusters.n_slots,
+        n_each,
+    )
+
+
+def _stored(
+    matched: SparseRows, row: npt.NDArray[np.int64], column: npt.NDArray[np.int32]
+) -> npt.NDArray[np.float64]:
+    """Look entries up; minus infinity where nothing is stored."""
+    n = matched.n_columns
+    stored_rows = np.repeat(np.arange(matched.n_rows), np.diff(matched.starts))
+    stored_keys = stored_rows * n + matched.columns
+    if len(stored_keys) == 0:
+        return np.full(len(row), -np.inf)
+    wanted = row * n + column
+    place = np.minimum(np.searchsorted(stored_keys, wanted), len(stored_keys) - 1)
+    return np.where(stored_keys[place] == wanted, matched.values[place], -np.inf)
+
+
+def _first_of_each(
+    slots: Integers,
+    rows: Integers,
+    scores: npt.NDArray[np.float64],
+    n_slots: int,
+    n_each: int,
+) -> tuple[Integers, Integers]:
+    order = np.lexsort((rows, -scores, slots))
+    ordered = slots[order]
+    rank = np.arange(len(ordered)) - np.searchsorted(ordered, ordered)
+    kept = order[rank < n_each]
+    starts = np.zeros(n_slots + 1, dtype=np.int64)
+    np.cumsum(np.bincount(slots[kept], minlength=n_slots), out=starts[1:])
+    return starts, rows[kept].astype(np.int64)
+
+
+def _excerpt(text: str) -> str:
+    begin = text[: 10 * EXCERPT].encode("utf-8", "replace").decode()  # halves of surrogate pairs
+    whole = " ".join(begin.split())
+    return whole if len(whole) <= EXCERPT else whole[: EXCERPT - 3].rstrip() + "..."

@@ -1,0 +1,392 @@
+"""TF-IDF of texts, learned and computed in a stream, stored as arrays and names."""
+
+from __future__ import annotations
+
+import inspect
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator
+from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
+from sklearn.utils.validation import check_is_fitted
+
+from polyseme.names import Names
+from polyseme.sparse_rows import SparseRows
+from polyseme.text.tokens import character_spans, fold, word_spans, words
+
+__all__ = ["TermCounts", "TextFeatures", "in_batches"]
+
+TEXTS_AT_ONCE = 512
+FEW_TEXTS = 1000  # below, a word that is in one text only may be all there is
+CROWDED = 4  # terms counted at a time at most, in multiples of max_features, but at least
+ROOMY = 2_000_000
+NGRAMS = {"word": (1, 2), "char": (3, 5)}
+TINY = float(np.finfo(np.float32).tiny)
+
+Counted: TypeAlias = tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.float32]]
+Counting: TypeAlias = Callable[[Sequence[str]], Counted]
+
+
+class TextFeatures(BaseEstimator):  # type: ignore[misc]
+    """TF-IDF of words or characters; rows have unit length.
+
+    Texts are looked at one batch at a time. Words are runs of letters, marks and digits of any
+    script, in lower case; in Chinese and Japanese each character is one. There is no list of
+    stop words: TF-IDF makes frequent words light in every language.
+
+    Parameters
+    ----------
+    analyzer : {'word', 'char'}, default='word'
+        n-grams of words, or of characters within words, which bear misspellings and many endings.
+    ngrams : (int, int), optional
+        The shortest and the longest n-gram; (1, 2) for words and (3, 5) for characters.
+    max_features : int, default=1_000_000
+        Keep those that are in most texts.
+    min_documents : int, optional
+        Leave out what is in fewer texts; 2, or 1 if there are fewer than a thousand texts.
+    sublinear : bool, default=True
+        Let the logarithm of a count speak, not the count.
+    hashing : bool, default=False
+        Give each n-gram one of `n_buckets` columns by its hash: less memory, but features have
+        no names then and some share a column.
+    n_buckets : int, default=2**20
+
+    Attributes
+    ----------
+    idf_ : ndarray of float32, shape (n_features,)
+    vocabulary_ : Names or None
+        The n-gram of each column, in alphabetical order; None with `hashing`.
+    n_documents_ : int
+        Texts that were learned from.
+    """
+
+    idf_: npt.NDArray[np.float32]
+    vocabulary_: Names | None
+    n_documents_: int
+
+    def __init__(
+        self,
+        analyzer: str = "word",
+        ngrams: tuple[int, int] | None = None,
+        max_features: int = 1_000_000,
+        min_documents: int | None = None,
+        sublinear: bool = True,
+        hashing: bool = False,
+        n_buckets: int = 2**20,
+    ) -> None:
+        self.analyzer = analyzer
+        self.ngrams = ngrams
+        self.max_features = max_features
+        self.min_documents = min_documents
+        self.sublinear = sublinear
+        self.hashing = hashing
+        self.n_buckets = n_buckets
+
+    def fit(self, texts: Iterable[str], y: object = None) -> TextFeatures:
+        """Learn which n-grams there are and in how many texts each is; one pass.
+
+        Parameters
+        ----------
+        texts : iterable of str
+            Looked at one by one, never kept.
+        """
+        counts = self.counting()
+        for text in texts:
+            counts.add(text)
+        return self.learn(counts)
+
+    def counting(self) -> TermCounts:
+        """Return a counter of terms for whoever walks through the texts for more reasons."""
+        self.check_parameters()
+        return TermCounts(self)
+
+    def learn(self, counts: TermCounts) -> TextFeatures:
+        """Take the vocabulary and the weights from what was counted."""
+        vocabulary, frequencies = counts.most_frequent()
+        n_documents = counts.n_documents
+        self.vocabulary_ = vocabulary
+        self.n_documents_ = n_documents
+        self.idf_ = (1 + np.log((1 + n_documents) / (1 + frequencies))).astype(np.float32)
+        self._forget()
+        return self
+
+    @property
+    def n_features_(self) -> int:
+        """Number of columns."""
+        return len(self.idf_)
+
+    def transform(self, texts: Iterable[str]) -> sp.csr_array:
+        """Return the features of texts.
+
+        Parameters
+        ----------
+        texts : iterable of str
+
+        Returns
+        -------
+        csr_array of float32, shape (n_texts, n_features)
+            Sorted, rows of unit length; a text without a known word is an empty row.
+        """
+        parts = [self.rows(batch) for batch in in_batches(texts, TEXTS_AT_ONCE)] or [self.rows([])]
+        return (parts[0] if len(parts) == 1 else SparseRows.stack(parts)).to_scipy()
+
+    def rows(self, texts: Sequence[str]) -> SparseRows:
+        """Return the features of a few texts in the form that the classifier reads at once."""
+        if not hasattr(self, "_count"):
+            check_is_fitted(self, "idf_")
+            self._count = self._make_counter()
+        for text in texts:
+            require_text(text)
+        starts, columns, counts = self._count(texts)
+        if self.sublinear:
+            counts = np.log(counts) + 1
+        values = counts * self.idf_[columns]
+        if len(texts) == 1:  # what a server does all day
+            values /= max(float(np.sqrt(values @ values)), TINY)
+        else:
+            row_of_entry = np.repeat(np.arange(len(texts)), np.diff(starts))
+            squares = np.bincount(row_of_entry, weights=values**2, minlength=len(texts))
+            values /= np.maximum(np.sqrt(squares), TINY).astype(np.float32)[row_of_entry]
+        return SparseRows(starts, columns, values, self.n_features_)
+
+    def spans(self, text: str) -> list[tuple[int, int, int]]:
+        """Say where the features of a text are in it, to mark words by how much they counted.
+
+        Returns
+        -------
+        list of (column, start, end)
+            ``text[start:end]`` shows the feature; empty with `hashing`.
+        """
+        check_is_fitted(self, "idf_")
+        if self.vocabulary_ is None:
+            return []
+        find = word_spans if self.analyzer == "word" else character_spans
+        column_of = self._columns()
+        return [
+            (column_of[term], start, end)
+            for term, start, end in find(text, *self._ngram_range)
+            if term in column_of
+        ]
+
+    @property
+    def _ngram_range(self) -> tuple[int, int]:
+        shortest, longest = NGRAMS[self.analyzer] if self.ngrams is None else self.ngrams
+        return shortest, longest
+
+    def _analysis(self) -> dict[str, Any]:
+        """Return what tells scikit-learn's vectorizers how to take a text apart."""
+        how: dict[str, Any]
+        if self.analyzer == "word":
+            how = {"tokenizer": words, "token_pattern": None, "lowercase": False}
+        else:
+            how = {"preprocessor": fold, "analyzer": "char_wb"}
+        return {**how, "ngram_range": self._ngram_range}
+
+    def _columns(self) -> dict[str, int]:
+        if not hasattr(self, "_column_of"):
+            self._column_of = {str(term): i for i, term in enumerate(self.vocabulary_ or ())}
+        return self._column_of
+
+    def _make_counter(self) -> Counting:
+        """Return a function from texts to row starts, columns and counts."""
+        if self.vocabulary_ is None:
+            hashed = self._hashed_counts()
+
+            def count_hashed(texts: Sequence[str]) -> Counted:
+                if not texts:
+                    return _counted([0], [], [])
+                rows = SparseRows.from_scipy(hashed.transform(texts))
+                return rows.starts, rows.columns, rows.values
+
+            return count_hashed
+
+        analyze, find = self.make_analyzer(), self._columns().get
+
+        def count(texts: Sequence[str]) -> Counted:
+            starts, columns, counts = [0], [], []
+            for text in texts:
+                found: dict[int | None, int] = {}
+                for column in map(find, analyze(text)):
+                    found[column] = found.get(column, 0) + 1
+                found.pop(None, None)
+                for column in sorted(found):  # type: ignore[type-var]
+                    columns.append(column)
+                    counts.append(found[column])
+                starts.append(len(columns))
+            return _counted(starts, columns, counts)
+
+        return count
+
+    def make_analyzer(self) -> Callable[[str], list[str]]:
+        """Return scikit-learn's function from a text to its n-grams, with repetitions."""
+        analyze: Callable[[str], list[str]] = CountVectorizer(**self._analysis()).build_analyzer()
+        return analyze
+
+    def _hashed_counts(self) -> HashingVectorizer:
+        return HashingVectorizer(
+            **self._analysis(),
+            n_features=self.n_buckets,
+            norm=None,
+            alternate_sign=False,
+            dtype=np.float32,
+        )
+
+    def _forget(self) -> None:
+        for name in ("_count", "_column_of"):
+            if hasattr(self, name):
+                delattr(self, name)
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = dict(super().__getstate__())
+        return {k: v for k, v in state.items() if k not in ("_count", "_column_of")}
+
+    def check_parameters(self) -> None:
+        """Refuse parameters that make no sense, by name and with what would."""
+        if self.analyzer not in NGRAMS:
+            raise ValueError(f"analyzer must be 'word' or 'char', not {self.analyzer!r}.")
+        ngrams = self._ngram_range if _is_pair(self.ngrams) or self.ngrams is None else (0, 0)
+        if not 1 <= ngrams[0] <= ngrams[1] <= 20:
+            raise ValueError(
+                "ngrams must be the shortest and the longest n-gram, such as (1, 2), not "
+                f"{self.ngrams!r}."
+            )
+        for name in ("max_features", "min_documents", "n_buckets"):
+            value = getattr(self, name)
+            may_be_none = name == "min_documents"
+            if not (may_be_none and value is None) and (
+                type(value) is not int or not 1 <= value < 2**31
+            ):
+                raise ValueError(
+                    f"{name} must be a whole number from 1 to {2**31 - 1}, not {value!r}."
+                )
+
+    def describe(self) -> dict[str, Any]:
+        """Return the parameters and sizes as JSON values; `idf_` and `vocabulary_` go with it."""
+        return {"parameters": self.get_params(), "n_documents": self.n_documents_}
+
+    @classmethod
+    def restored(
+        cls, description: Any, idf: npt.NDArray[np.float32], vocabulary: Names | None
+    ) -> TextFeatures:
+        """Build from what was stored; refuse with a ValueError what does not fit together."""
+        parameters = description.get("parameters") if isinstance(description, dict) else None
+        known = set(inspect.signature(cls.__init__).parameters) - {"self"}
+        if not isinstance(parameters, dict) or not set(parameters) <= known:
+            raise ValueError("the parameters of its features are not known")
+        if isinstance(parameters.get("ngrams"), list):
+            parameters = {**parameters, "ngrams": tuple(parameters["ngrams"])}
+        features = cls(**parameters)
+        features.check_parameters()
+        if bool(features.hashing) == (vocabulary is not None):
+            raise ValueError("its features need names, or hashing, and not both")
+        n_wanted = features.n_buckets if vocabulary is None else len(vocabulary)
+        if len(idf) != n_wanted:
+            raise ValueError(f"it has {len(idf)} weights for {n_wanted} features")
+        n_documents = description.get("n_documents")
+        if type(n_documents) is not int or n_documents < 1:
+            raise ValueError(f"its features come from {n_documents!r} texts")
+        features.idf_, features.vocabulary_ = idf, vocabulary
+        features.n_documents_ = n_documents
+        return features
+
+
+class TermCounts:
+    """Counts in how many texts each n-gram is, with bounded memory.
+
+    When there are far more n-grams than can be kept, those that were rarest so far are forgotten;
+    in a very large collection counts of rare ones are then a little too low.
+    """
+
+    def __init__(self, features: TextFeatures) -> None:
+        self.n_documents = 0
+        self._features = features
+        self._waiting: list[str] = []
+        self._counts: Counter[str] = Counter()
+        self._most = max(CROWDED * features.max_features, ROOMY)
+        self._n_forgotten_up_to = 0
+        if features.hashing:
+            self._hashed = features._hashed_counts()
+            self._buckets = np.zeros(features.n_buckets, dtype=np.int64)
+        else:
+            self._analyze = features.make_analyzer()
+
+    def add(self, text: str) -> None:
+        """Count the n-grams of one more text."""
+        require_text(text)
+        self.n_documents += 1
+        if self._features.hashing:
+            self._waiting.append(text)
+            if len(self._waiting) == TEXTS_AT_ONCE:
+                self._count_waiting()
+            return
+        self._counts.update(set(self._analyze(text)))
+        if len(self._counts) > self._most:
+            self._forget_rarest()
+
+    def most_frequent(self) -> tuple[Names | None, npt.NDArray[np.int64]]:
+        """Return the n-grams to keep, in alphabetical order, and their numbers of texts."""
+        if self.n_documents == 0:
+            raise ValueError("there are no texts to learn words from; give at least one.")
+        if self._features.hashing:
+            self._count_waiting()
+            return None, self._buckets
+        least = self._features.min_documents or (1 if self.n_documents < FEW_TEXTS else 2)
+        kept = [(term, count) for term, count in self._counts.items() if count >= least]
+        if not kept:
+            raise ValueError(
+                f"no word is in {least} or more of the {self.n_documents} texts; give texts with "
+                "words, or a lower min_documents."
+            )
+        n_wanted = self._features.max_features
+        if len(kept) > n_wanted:
+            kept.sort(key=lambda item: (-item[1], item[0]))
+            del kept[n_wanted:]
+        kept.sort()
+        names = Names.from_list(term for term, _ in kept)
+        return names, np.array([count for _, count in kept], dtype=np.int64)
+
+    def _count_waiting(self) -> None:
+        if self._waiting:
+            found = self._hashed.transform(self._waiting)
+            self._buckets += np.bincount(found.indices, minlength=len(self._buckets))
+            self._waiting.clear()
+
+    def _forget_rarest(self) -> None:
+        while len(self._counts) > self._most // 2:
+            self._n_forgotten_up_to += 1
+            least = self._n_forgotten_up_to
+            self._counts = Counter({t: n for t, n in self._counts.items() if n > least})
+
+
+def in_batches(items: Iterable[Any], size: int) -> Iterator[list[Any]]:
+    """Yield lists of at most `size` items."""
+    iterator = iter(items)
+    while batch := list(islice(iterator, size)):
+        yield batch
+
+
+def require_text(text: object) -> None:
+    """Refuse what is not a text."""
+    if not isinstance(text, str):
+        raise ValueError(f"a text must be a str, not {type(text).__name__}: {str(text)[:40]!r}.")
+
+
+def _counted(starts: list[int], columns: list[Any], counts: list[int]) -> Counted:
+    return (
+        np.array(starts, dtype=np.int64),
+        np.array(columns, dtype=np.int32),
+        np.array(counts, dtype=np.float32),
+    )
+
+
+def _is_pair(value: object) -> bool:
+    return (
+        isinstance(value, tuple | list)
+        and len(value) == 2
+        and all(type(part) is int for part in value)
+    )

@@ -1,0 +1,396 @@
+"""TextModel: from texts to label names with probabilities."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+from sklearn.base import clone
+
+from polyseme.metrics import beam_coverage
+from polyseme.model_files import save_model
+from polyseme.names import Names
+from polyseme.presets import XRLinear
+from polyseme.progress import Progress
+from polyseme.senses import label_number
+from polyseme.sparse_rows import SparsePattern, SparseRows
+from polyseme.text.calibration import Calibration, reliability
+from polyseme.text.corpora.records import Record
+from polyseme.text.evaluation import (
+    N_RANKED,
+    Judged,
+    choose_cut,
+    cross_checked,
+    figures_of,
+)
+from polyseme.text.examples import Examples, best_documents
+from polyseme.text.features import TextFeatures, in_batches
+from polyseme.text.problem import Pairs, TextProblem, as_new_documents, read_problem
+from polyseme.text.text_model_files import contents_of
+
+__all__ = ["Suggestion", "TextModel"]
+
+FEWEST_TO_HOLD_OUT_FROM = 20  # documents; of fewer, all are needed to learn from
+MOST_HELD_OUT = 20_000
+TEXTS_AT_ONCE = 2048
+
+
+class Suggestion(NamedTuple):
+    """A label for a text.
+
+    Attributes
+    ----------
+    label : int
+        Its number in the classifier.
+    name : str
+    score : float
+        The probability that it is right, as far as held-out documents tell.
+    uri : str or None
+        What the training data call it, where a vocabulary gave it another name.
+    """
+
+    label: int
+    name: str
+    score: float
+    uri: str | None = None
+
+
+class TextModel:
+    """Suggests labels for texts, with probabilities.
+
+    `fit` reads the texts twice, in a stream, and once more for `examples`. A part of the
+    documents is held out: a model of the others is measured on them, its scores are turned into
+    probabilities and a threshold is chosen. Then the classifier is trained once more, on all
+    documents; probabilities and threshold stay those of the held-out run, since there is nothing
+    left to learn them from.
+
+    Parameters
+    ----------
+    features : TextFeatures, optional
+    classifier : XRLinear, optional
+        Both are copied before they are trained. The classifier's seed also chooses the documents
+        to hold out.
+    held_out : float, default=0.1
+        Share of the documents to hold out, 20,000 at most; 0 for none: then there is no report,
+        and scores are not probabilities.
+    refit : bool, default=True
+        Train on all documents in the end. Without, the model is the one that was measured.
+    precision : float, optional
+        Choose the threshold so that this share of the suggestions is right (0 to 1); by default
+        the one of best F1.
+    examples : int, default=3
+        How many training texts to keep the beginnings of for each slot, to show what a sense is;
+        0 for none, where texts are not to leave the house with the model.
+    verbose : bool, default=True
+        Show bars on stderr if that is a terminal.
+
+    Attributes
+    ----------
+    features : TextFeatures
+    classifier : XRLinear
+    calibration : Calibration
+    threshold : float
+        Suggestions with a lower score are left out unless told otherwise.
+    label_uris : Names or None
+        What the training data call the labels, if a vocabulary gave them names.
+    report : dict
+        The held-out evaluation: ``accuracy`` (percent), ``by_label_frequency``,
+        ``beam_coverage``, ``reliability``, ``threshold``, and numbers of documents; empty if
+        nothing was held out.
+    slot_examples : Examples or None
+        Beginnings of training texts of each slot: ``model.slot_examples.of(slot)``.
+    reading : dict
+        How the texts were read (columns and the like), for whoever reads more of their kind.
+    n_without_labels : int
+        Documents that were left out of training because they have no label.
+    phase_seconds : dict of str to float
+    """
+
+    def __init__(
+        self,
+        features: TextFeatures | None = None,
+        classifier: XRLinear | None = None,
+        *,
+        held_out: float = 0.1,
+        refit: bool = True,
+        precision: float | None = None,
+        examples: int = 3,
+        verbose: bool = True,
+    ) -> None:
+        self.features = TextFeatures() if features is None else features
+        self.classifier = XRLinear(verbose=verbose) if classifier is None else classifier
+        self.held_out = held_out
+        self.refit = refit
+        self.precision = precision
+        self.examples = examples
+        self.verbose = verbose
+        self.calibration = Calibration.none()
+        self.threshold = 0.0
+        self.label_uris: Names | None = None
+        self.report: dict[str, Any] = {}
+        self.slot_examples: Examples | None = None
+        self.reading: dict[str, Any] = {}
+        self.n_without_labels = 0
+        self.phase_seconds: dict[str, float] = {}
+
+    def fit(
+        self,
+        texts: Iterable[str],
+        labels: Iterable[Iterable[str]],
+        *,
+        label_names: Mapping[str, str] | None = None,
+    ) -> TextModel:
+        """Learn from texts and the labels of each.
+
+        Parameters
+        ----------
+        texts : iterable of str
+            Is walked through up to three times: a list, or an object whose ``__iter__`` starts
+            again.
+        labels : iterable of lists of str
+            As many, and as often. Texts without labels are left out.
+        label_names : dict of str to str, optional
+            Names for people of what `labels` holds, such as URIs.
+        """
+        return self.fit_records(Pairs(texts, labels), label_names=label_names)
+
+    def fit_records(
+        self, records: Iterable[Record], *, label_names: Mapping[str, str] | None = None
+    ) -> TextModel:
+        """Learn from records, such as `polyseme.text.open_corpus` finds in a file."""
+        self.check_parameters()
+        features, classifier = clone(self.features), clone(self.classifier)
+        progress = Progress(enabled=self.verbose)
+        with progress:
+            problem = read_problem(
+                records,
+                features,
+                count_held_out=self._count_held_out,
+                seed=classifier.seed,
+                progress=progress,
+            )
+        names = [(label_names or {}).get(label, label) for label in problem.labels]
+        fitted = {"label_names": names, "feature_names": features.vocabulary_}
+        seconds = dict(progress.seconds)
+        calibration, threshold = Calibration.none(), 0.0
+        report: dict[str, Any] = {}
+        if problem.n_held_out:
+            n_training = problem.n_training
+            X, Y = problem.X.rows(0, n_training), problem.Y.rows(0, n_training)
+            classifier.fit(X, Y, **fitted)
+            trained = sum(classifier.phase_seconds_.values())
+            seconds["Training without held-out documents"] = trained
+            with progress, progress.phase("Measuring held-out documents"):
+                calibration, report = self._measure(classifier, problem)
+                threshold = report["threshold"]["threshold"]
+            seconds.update(progress.seconds)
+        if self.refit or not problem.n_held_out:
+            classifier.fit(problem.X, problem.Y, **fitted)
+            seconds.update(classifier.phase_seconds_)
+        slot_examples = None
+        if self.examples:
+            with progress, progress.phase("Choosing examples"):
+                slot_examples = self._choose_examples(classifier, problem, records)
+            seconds.update(progress.seconds)
+
+        self.features, self.classifier = features, classifier
+        self.calibration, self.threshold, self.report = calibration, threshold, report
+        self.label_uris = None if label_names is None else Names.from_list(problem.labels)
+        self.n_without_labels = problem.n_without_labels
+        self.slot_examples = slot_examples
+        self.phase_seconds = seconds
+        return self
+
+    def suggest(
+        self, texts: Sequence[str], limit: int = 10, threshold: float | None = None
+    ) -> list[list[Suggestion]]:
+        """Return labels for each text, best first.
+
+        Parameters
+        ----------
+        texts : sequence of str
+        limit : int
+            Most labels a text.
+        threshold : float, optional
+            Least score; by default the model's own, 0 for all.
+        """
+        labels, scores = self.rank(texts, limit)
+        return self.name_ranked(labels, scores, threshold)
+
+    def rank(
+        self, texts: Sequence[str], limit: int = 10
+    ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]:
+        """Return the best labels of each text and their bare scores, as `predict_top_k` does."""
+        if isinstance(texts, str):
+            raise ValueError("texts must be a list of texts; put the one text into a list.")
+        X = self.features.rows(texts)
+        return self.classifier.predict_top_k(X, min(limit, self.classifier.n_labels_))
+
+    def name_ranked(
+        self,
+        labels: npt.NDArray[np.int32],
+        scores: npt.NDArray[np.float32],
+        threshold: float | None = None,
+    ) -> list[list[Suggestion]]:
+        """Turn label numbers and bare scores into suggestions; see `suggest`."""
+        least = self.threshold if threshold is None else _checked_threshold(threshold)
+        probabilities = self.calibration(scores)
+        kept = (labels >= 0) & (probabilities >= least)
+        return [
+            [
+                Suggestion(label, self.name_of(label), score, self.uri_of(label))
+                for label, score in zip(
+                    labels[i, kept[i]].tolist(), probabilities[i, kept[i]].tolist(), strict=True
+                )
+            ]
+            for i in range(len(labels))
+        ]
+
+    def evaluate(
+        self,
+        records: Iterable[Record],
+        *,
+        threshold: float | None = None,
+        a: float = 0.55,
+        b: float = 1.5,
+    ) -> dict[str, Any]:
+        """Measure the model on documents with known labels, in a stream.
+
+        Parameters
+        ----------
+        records : iterable of Record
+        threshold : float, optional
+            By default the model's own.
+        a, b : float
+            Constants of the propensity-scored figures, see `polyseme.metrics.propensities`.
+
+        Returns
+        -------
+        dict
+            As `report`, without ``beam_coverage``; documents without labels are left out, and
+            labels that the model does not know (``n_unknown_labels``) count as not found.
+        """
+        least = self.threshold if threshold is None else _checked_threshold(threshold)
+        number_of = {str(name): i for i, name in enumerate(self.classifier.label_names_ or ())}
+        if self.label_uris is not None:
+            number_of |= {str(uri): i for i, uri in enumerate(self.label_uris)}
+        n_known = self.classifier.n_labels_
+        unknown: dict[str, int] = {}
+        labelled = (record for record in records if record.labels)
+        ranked, starts, columns = [], [0], []
+        for batch in in_batches(labelled, TEXTS_AT_ONCE):
+            ranked.append(self.rank([record.text for record in batch], N_RANKED))
+            for record in batch:
+                found = {
+                    number_of[label]
+                    if label in number_of
+                    else unknown.setdefault(label, n_known + len(unknown))
+                    for label in record.labels
+                }
+                columns.extend(sorted(found))
+                starts.append(len(columns))
+        if not ranked:
+            raise ValueError("no document has a label, so there is nothing to measure.")
+        ones = np.ones(len(columns), dtype=np.float32)
+        shape = (len(starts) - 1, n_known + len(unknown))
+        judged = Judged.judge(
+            np.concatenate([labels for labels, _ in ranked]),
+            np.concatenate([scores for _, scores in ranked]),
+            sp.csr_array((ones, columns, starts), shape=shape),
+        )
+        return {
+            **figures_of(self.classifier, judged, a, b),
+            "n_unknown_labels": len(unknown),
+            "reliability": reliability(*judged.pairs(self.calibration)),
+            "threshold": dataclasses.asdict(judged.cut(self.calibration, least)),
+        }
+
+    def name_of(self, label: int) -> str:
+        """Return the name of a label that is given by number."""
+        names = self.classifier.label_names_
+        return str(label if names is None else names[label])
+
+    def uri_of(self, label: int) -> str | None:
+        """Return what the training data call a label, if that is not its name."""
+        return None if self.label_uris is None else str(self.label_uris[label])
+
+    def label_number(self, label: str | int) -> int:
+        """Return the number of a label that is given by name, URI or number."""
+        if self.label_uris is not None and label in self.label_uris:
+            return self.label_uris.index(label)
+        return label_number(self.classifier, label)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Save the model as a folder of safetensors and JSON; `polyseme.load` reads it.
+
+        A polyseme model that is at `path` already is replaced in one step.
+        """
+        save_model(path, *contents_of(self))
+
+    def _count_held_out(self, n_documents: int) -> int:
+        if self.held_out == 0 or n_documents < FEWEST_TO_HOLD_OUT_FROM:
+            return 0
+        return min(max(1, round(self.held_out * n_documents)), MOST_HELD_OUT)
+
+    def _measure(
+        self, classifier: XRLinear, problem: TextProblem
+    ) -> tuple[Calibration, dict[str, Any]]:
+        n_training, n_documents = problem.n_training, problem.X.n_rows
+        X = as_new_documents(
+            problem.X.rows(n_training, n_documents), problem.X.rows(0, n_training)
+        )
+        Y = problem.Y.rows(n_training, n_documents)
+        labels, scores = classifier.predict_top_k(X, min(N_RANKED, classifier.n_labels_))
+        judged = Judged.judge(labels, scores, Y.to_scipy())
+        found = labels >= 0
+        calibration = Calibration.fit(scores[found], judged.hits[found])
+        return calibration, {
+            **figures_of(classifier, judged),
+            "n_training_documents": n_training,
+            "refitted": self.refit,
+            "beam_coverage": _beam_coverage(classifier, X, Y),
+            "calibration": calibration.method,
+            "reliability": cross_checked(judged),
+            "threshold": {
+                **dataclasses.asdict(choose_cut(judged, calibration, self.precision)),
+                "wanted_precision": self.precision,
+            },
+        }
+
+    def _choose_examples(
+        self, classifier: XRLinear, problem: TextProblem, records: Iterable[Record]
+    ) -> Examples:
+        starts, rows = best_documents(classifier, problem.X, problem.Y, self.examples)
+        texts = (record.text for record in records if record.labels)
+        return Examples.collect(starts, problem.documents[rows], texts)
+
+    def check_parameters(self) -> None:
+        """Refuse parameters that make no sense, by name and with what would."""
+        if not isinstance(self.held_out, int | float) or not 0 <= self.held_out < 1:
+            raise ValueError(
+                f"held_out must be a share from 0 to less than 1, not {self.held_out!r}."
+            )
+        if type(self.examples) is not int or self.examples < 0:
+            raise ValueError(
+                f"examples must be a whole number of at least 0, not {self.examples!r}."
+            )
+        if self.precision is not None and not 0 < self.precision <= 1:
+            raise ValueError(
+                f"precision must be a share above 0 and at most 1, not {self.precision!r}."
+            )
+
+
+def _checked_threshold(threshold: float) -> float:
+    if not 0 <= threshold <= 1:
+        raise ValueError(f"threshold must be a probability from 0 to 1, not {threshold!r}.")
+    return float(threshold)
+
+
+def _beam_coverage(classifier: XRLinear, X: SparseRows, Y: SparsePattern) -> float:
+    matched = classifier.matcher_.match(X, classifier.beam_size)
+    return beam_coverage(matched.to_scipy(), classifier.clusters_, Y.to_scipy())

@@ -1,0 +1,151 @@
+"""What a saved text model consists of, and how it is brought back to life."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from polyseme import linear_model_files
+from polyseme.model_files import StoredModel, require_array, require_finite
+from polyseme.names import Names
+from polyseme.presets import XRLinear
+from polyseme.text.calibration import Calibration
+from polyseme.text.examples import Examples
+from polyseme.text.features import TextFeatures
+
+if TYPE_CHECKING:
+    from polyseme.text.model import TextModel
+
+__all__ = ["KIND", "contents_of", "restore"]
+
+KIND = "TextModel"
+
+
+def contents_of(
+    model: TextModel,
+) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]], dict[str, Names]]:
+    """Return the description, the arrays and the names that make up a trained model.
+
+    They are those of the classifier and a few more; its feature names are the vocabulary.
+    """
+    if not hasattr(model.features, "idf_") or not hasattr(model.classifier, "clusters_"):
+        raise ValueError("the model is not trained yet; call fit before save.")
+    classifier, arrays, names = linear_model_files.contents_of(model.classifier)
+    description = {
+        "kind": KIND,
+        "classifier": classifier,
+        "features": model.features.describe(),
+        "calibration": model.calibration.method,
+        "threshold": model.threshold,
+        "parameters": {
+            "held_out": model.held_out,
+            "refit": model.refit,
+            "precision": model.precision,
+            "examples": model.examples,
+        },
+        "report": model.report,
+        "reading": model.reading,
+        "n_without_labels": model.n_without_labels,
+        "phase_seconds": model.phase_seconds,
+    }
+    arrays["features.idf"] = model.features.idf_
+    arrays["calibration.scores"] = model.calibration.scores
+    arrays["calibration.probabilities"] = model.calibration.probabilities
+    if model.slot_examples is not None:
+        arrays["examples.starts"] = model.slot_examples.starts
+        arrays["examples.documents"] = model.slot_examples.documents
+        names["examples"] = model.slot_examples.texts
+    if model.label_uris is not None:
+        names["uris"] = model.label_uris
+    return description, arrays, names
+
+
+def restore(model: TextModel, stored: StoredModel, n_threads: int | None) -> None:
+    """Fill a fresh model with what was saved, after checking all of it."""
+    facts = stored.description
+    classifier_facts = facts.get("classifier")
+    if not isinstance(classifier_facts, dict):
+        raise _damaged(stored, "it has no classifier")
+    classifier = XRLinear(n_threads=n_threads)
+    linear_model_files.restore(
+        classifier, StoredModel(stored.path, classifier_facts, stored.arrays, stored.names)
+    )
+    n_features = classifier.n_features_in_
+    idf = require_array(stored, "features.idf", np.float32, (n_features,))
+    require_finite(stored, "features.idf")
+    curve = [
+        require_array(stored, f"calibration.{name}", np.float64, (None,))
+        for name in ("scores", "probabilities")
+    ]
+    calibration = Calibration(str(facts.get("calibration")), *curve)
+    uris = stored.names.get("uris")
+    try:
+        calibration.check()
+        features = TextFeatures.restored(facts.get("features"), idf, stored.names.get("features"))
+        if classifier.label_names_ is None:
+            raise ValueError("its labels have no names")
+        if uris is not None and len(uris) != classifier.n_labels_:
+            raise ValueError(f"it has {len(uris)} URIs for {classifier.n_labels_} labels")
+        for name, value in _parameters(facts.get("parameters")).items():
+            setattr(model, name, value)
+        model.check_parameters()
+    except ValueError as error:
+        raise _damaged(stored, str(error)) from None
+    model.slot_examples = _examples(stored, classifier.clusters_.n_slots)
+    model.threshold = _threshold(stored)
+    for name, kind in (("report", dict), ("reading", dict), ("phase_seconds", dict)):
+        setattr(model, name, _of_type(stored, name, kind))
+    model.n_without_labels = _of_type(stored, "n_without_labels", int)
+    model.features, model.classifier, model.calibration = features, classifier, calibration
+    model.label_uris = uris
+
+
+def _damaged(stored: StoredModel, what: str) -> ValueError:
+    return ValueError(f"the model {stored.path} is damaged: {what}")
+
+
+def _examples(stored: StoredModel, n_slots: int) -> Examples | None:
+    texts = stored.names.get("examples")
+    if texts is None:
+        return None
+    starts, documents = (
+        require_array(stored, f"examples.{name}", np.int64, (None,))
+        for name in ("starts", "documents")
+    )
+    examples = Examples(starts, documents, texts)
+    try:
+        examples.check(n_slots)
+    except ValueError as error:
+        raise _damaged(stored, str(error)) from None
+    return examples
+
+
+def _parameters(found: Any) -> dict[str, Any]:
+    wanted = {
+        "held_out": (int, float),
+        "refit": (bool,),
+        "precision": (int, float, type(None)),
+        "examples": (int,),
+    }
+    if not isinstance(found, dict) or set(found) != set(wanted):
+        raise ValueError("its parameters are not those of a TextModel")
+    for name, kinds in wanted.items():
+        if type(found[name]) not in kinds:
+            raise ValueError(f"{name} is {found[name]!r}")
+    return found
+
+
+def _threshold(stored: StoredModel) -> float:
+    value = stored.description.get("threshold")
+    if not isinstance(value, int | float) or not 0 <= value <= 1:
+        raise _damaged(stored, f"threshold is {value!r}")
+    return float(value)
+
+
+def _of_type(stored: StoredModel, name: str, kind: type) -> Any:
+    value = stored.description.get(name, kind())
+    if type(value) is not kind:
+        raise _damaged(stored, f"{name} is {value!r}")
+    return value

@@ -1,0 +1,349 @@
+"""Texts with labels from every kind of file, good and bad."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+import tracemalloc
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from polyseme.text import Record, open_corpus
+from polyseme.text.corpora import is_corpus, read_vocabulary
+from polyseme.text.corpora.records import guess_separator, split_labels
+
+quick = settings(
+    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+character = st.characters(exclude_categories=["Cs"], exclude_characters="\0\r")
+cell = st.text(character, max_size=12)
+label = st.text(st.characters(categories=["L", "N"]), min_size=1, max_size=6)
+documents = st.lists(
+    st.tuples(cell, st.lists(label, unique=True, max_size=4)), min_size=1, max_size=6
+)
+
+
+def write(path, content):
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+def expected(rows):
+    return [Record(text, tuple(labels)) for text, labels in rows]
+
+
+# Round trips
+
+
+@quick
+@given(documents, st.sampled_from([",", ";", "\t"]), st.booleans())
+def test_what_is_written_as_csv_is_read_back(tmp_path, rows, delimiter, zipped):
+    buffer = io.StringIO(newline="")
+    writer = csv.writer(buffer, delimiter=delimiter, lineterminator="\n")
+    writer.writerow(["id", "text", "labels"])
+    for i, (text, labels) in enumerate(rows):
+        writer.writerow([i, text, "|".join(labels)])
+    content = buffer.getvalue().encode()
+    path = write(tmp_path / "a.csv", gzip.compress(content) if zipped else content)
+    assert list(open_corpus(path, label_separator="|")) == expected(rows)
+
+
+@quick
+@given(documents, st.booleans())
+def test_what_is_written_as_json_lines_is_read_back(tmp_path, rows, ascii_only):
+    lines = [
+        json.dumps({"text": text, "labels": labels}, ensure_ascii=ascii_only)
+        for text, labels in rows
+    ]
+    corpus = open_corpus(write(tmp_path / "a.jsonl", "\n".join(lines)))
+    assert list(corpus) == expected(rows)
+    assert list(corpus) == expected(rows)  # and once more
+
+
+@quick
+@given(documents)
+def test_what_is_written_as_parquet_is_read_back(tmp_path, rows):
+    pyarrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    schema = pyarrow.schema(
+        [("text", pyarrow.string()), ("labels", pyarrow.list_(pyarrow.string()))]
+    )
+    table = pyarrow.Table.from_pylist([{"text": t, "labels": ls} for t, ls in rows], schema=schema)
+    parquet.write_table(table, tmp_path / "a.parquet")
+    assert list(open_corpus(tmp_path / "a.parquet")) == expected(rows)
+
+
+line = st.text(st.characters(categories=["L", "N", "P", "Zs"]), min_size=1, max_size=12)
+
+
+@quick
+@given(st.lists(st.tuples(line, st.lists(label, unique=True, min_size=1, max_size=3)), min_size=1))
+def test_what_is_written_as_annif_tsv_is_read_back(tmp_path, rows):
+    content = "".join(
+        f"{text}\t{' '.join(f'<http://x/{name}>' for name in labels)}\n" for text, labels in rows
+    )
+    found = list(open_corpus(write(tmp_path / "a.tsv", content)))
+    assert found == [Record(t, tuple(f"http://x/{name}" for name in ls)) for t, ls in rows]
+
+
+@quick
+@given(st.lists(st.tuples(line, st.lists(label, unique=True, max_size=3)), min_size=1))
+def test_what_is_written_as_plain_lines_is_read_back(tmp_path, rows):
+    texts = write(tmp_path / "text.txt", "".join(f"{text}\n" for text, _ in rows))
+    labels = write(tmp_path / "labels.txt", "".join(";".join(row) + "\n" for _, row in rows))
+    assert list(open_corpus(tmp_path, label_separator=";")) == expected(rows)
+    assert list(open_corpus(texts, labels_file=labels, label_separator=";")) == expected(rows)
+
+
+# Columns and labels
+
+
+@pytest.mark.parametrize(
+    ("header", "text_columns", "labels_column"),
+    [
+        ("text,labels", ["text"], "labels"),
+        ("Tags,Text", ["Text"], "Tags"),
+        ("title,body,keywords", ["title", "body"], "keywords"),
+        ("body,id,title,category", ["title", "body"], "category"),
+        ("title,text,subject_uris", ["text"], "subject_uris"),
+    ],
+)
+def test_columns_are_found_by_name(tmp_path, header, text_columns, labels_column):
+    path = write(tmp_path / "a.csv", f"{header}\n" + ",".join("x" for _ in header.split(",")))
+    reading = open_corpus(path).reading
+    assert reading["text_columns"] == text_columns
+    assert reading["labels_column"] == labels_column
+
+
+def test_several_text_columns_are_joined_in_the_order_given(tmp_path):
+    path = write(tmp_path / "a.csv", "a,b,c\none,two,x\n,three,y\n")
+    corpus = open_corpus(path, text_columns=["b", "a"], labels_column="c")
+    assert list(corpus) == [Record("two\none", ("x",)), Record("three", ("y",))]
+    assert "'b', 'a'" in corpus.description
+
+
+def test_another_corpus_is_read_like_the_first_where_it_has_the_columns(tmp_path):
+    first = open_corpus(
+        write(tmp_path / "a.csv", "a,b\nx,p/q\n"),
+        text_columns=["a"],
+        labels_column="b",
+        label_separator="/",
+    )
+    like = {"need_labels": False, "like": first.reading}
+    assert list(open_corpus(write(tmp_path / "b.csv", "b,a\np/q,x\n"), **like)) == list(first)
+    assert list(open_corpus(write(tmp_path / "c.csv", "n,text\n1,x\n"), **like)) == [
+        Record("x", ())
+    ]
+
+
+@pytest.mark.parametrize(
+    ("value", "separator", "labels"),
+    [
+        ("a; b ;a;", ";", ("a", "b")),
+        ('["a", "b c"]', ";", ("a", "b c")),
+        ("['a', \"it's\"]", None, ("a", "it's")),
+        ("['a\\'b, c', \"d\"]", ";", ("a'b, c", "d")),
+        ("[" * 5000 + "]" * 5000, None, ("[" * 5000 + "]" * 5000,)),
+        ("[not a list", None, ("[not a list",)),
+        ("<http://x/1>  <http://x/2>", " ", ("http://x/1", "http://x/2")),
+        (["a", 3, {"uri": "u", "label": "l"}, {"label": "l"}], None, ("a", "3", "u", "l")),
+        (None, ";", ()),
+        ("  ", ";", ()),
+        (7, None, ("7",)),
+    ],
+)
+def test_labels_of_a_cell(value, separator, labels):
+    assert split_labels(value, separator) == labels
+
+
+@pytest.mark.parametrize(
+    ("values", "separator"),
+    [
+        (["a;b", "c"], ";"),
+        (["a|b, c", "c"], "|"),
+        (["a, b", "c"], ","),
+        (["machine learning", "art"], None),
+        (["http://x/1 http://x/2", "<http://x/3>"], " "),
+        (['["a","b"]', ""], None),
+        (["Smith, John; Doe, Jane"], ";"),
+        ([], None),
+    ],
+)
+def test_what_stands_between_labels_is_guessed(values, separator):
+    assert guess_separator(values) == separator
+
+
+def test_a_label_in_a_list_that_is_no_name_is_refused(tmp_path):
+    path = write(tmp_path / "a.jsonl", '{"text": "a", "labels": [1.5]}')
+    with pytest.raises(ValueError, match=r"a.jsonl, line 1: a label is 1.5"):
+        list(open_corpus(path))
+
+
+# Annif
+
+
+@pytest.fixture
+def annif_folder(tmp_path):
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    write(folder / "1.txt", "first\ntext")
+    write(folder / "1.tsv", "<http://x/cat>\tcats\n<http://x/dog>\tdogs\n")
+    write(folder / "2.txt", "second")
+    write(folder / "2.key", "cats\nunknown\n")
+    write(folder / "3.txt", "without")
+    return folder
+
+
+def test_a_folder_of_annif_with_a_vocabulary(annif_folder, tmp_path):
+    vocabulary = read_vocabulary(write(tmp_path / "v.tsv", "<http://x/cat>\tcats\tC1\n"))
+    corpus = open_corpus(annif_folder, vocabulary=vocabulary)
+    assert is_corpus(annif_folder)
+    assert list(corpus) == [
+        Record("first\ntext", ("http://x/cat", "http://x/dog")),
+        Record("second", ("http://x/cat", "unknown")),
+        Record("without", ()),
+    ]
+    assert corpus.label_names == {"http://x/cat": "cats", "http://x/dog": "dogs"}
+
+
+def test_a_folder_of_keys_alone_has_names_and_no_uris(annif_folder):
+    (annif_folder / "1.tsv").unlink()
+    corpus = open_corpus(annif_folder)
+    assert [record.labels for record in corpus] == [(), ("cats", "unknown"), ()]
+    assert corpus.label_names is None
+
+
+def test_vocabularies_are_tsv_or_csv(tmp_path):
+    names = {"http://x/1": "one"}
+    tsv = write(tmp_path / "v.tsv", "<http://x/1>\tone\n\n")
+    table = write(tmp_path / "v.csv", "uri,label_en,label_fi\nhttp://x/1,one,yksi\n")
+    assert read_vocabulary(tsv) == read_vocabulary(table) == names
+    for name, content, sentence in (
+        ("bad.tsv", "no tab\n", "line 1: a URI, a tab and a name"),
+        ("bad.csv", "a,b\n1,2\n", "must have the columns 'uri' and 'label'"),
+        ("v.ttl", "", "is RDF"),
+        ("empty.tsv", "", "is empty"),
+    ):
+        with pytest.raises(ValueError, match=sentence):
+            read_vocabulary(write(tmp_path / name, content))
+
+
+def test_a_tsv_with_a_header_is_a_table(tmp_path):
+    path = write(tmp_path / "a.tsv", "text\tlabels\nhello\tx;y\n")
+    assert list(open_corpus(path)) == [Record("hello", ("x", "y"))]
+
+
+# Which paths are texts
+
+
+@pytest.mark.parametrize(
+    ("name", "is_text"),
+    [("a.csv", 1), ("a.TSV.gz", 1), ("a.jsonl", 1), ("a.parquet", 1), ("a.txt", 0), ("a.npz", 0)],
+)
+def test_files_of_texts_are_known_by_their_name(tmp_path, name, is_text):
+    assert is_corpus(tmp_path / name) == bool(is_text)
+
+
+def test_a_data_folder_of_matrices_is_not_one_of_texts(tmp_path):
+    for name in ("X.trn.npz", "labels.txt", "X.trn.txt", "train.txt", "text.txt"):
+        write(tmp_path / name, "x")
+    assert not is_corpus(tmp_path)
+
+
+# Bad files
+
+
+BAD = {
+    "no text.csv": ("a,labels\n1,x\n", "no column for the text; its columns are 'a', 'labels'"),
+    "no labels.csv": ("text,b\n1,x\n", "no column for the labels; its columns are 'text', 'b'"),
+    "empty.csv": ("", "is empty; its first line must name the columns"),
+    "only header.csv": ("text,labels\n", "has no rows"),
+    "open quote.csv": ('text,labels\na,x\n"b,y\nc,z\n', "line 3: a quote is opened that is never"),
+    "inner quote.csv": ('text,labels\n"b" c,y\n', "line 2: something follows a closing quote"),
+    "cells.csv": ("text,labels\na,x\nb,y,z\n", r"row 2 \(line 3\): has 3 cells, but the header"),
+    "long cells.csv": ('text,labels\n"a\nb",x\nb\n', r"row 2 \(line 4\): has 1 cells"),
+    "twice.csv": ("text,text,labels\na,b,c\n", "two columns named 'text'"),
+    "latin.csv": (b"text,labels\na,x\nb\xe4r,y\n", "line 3: not UTF-8 .byte 0xe4"),
+    "wide.csv": ("text,labels\n".encode("utf-16"), "is UTF-16; save it as UTF-8"),
+    "nul.csv": (b"text,labels\na\0b,x\n", "line 2: holds a NUL byte"),
+    "cut.csv.gz": (gzip.compress(b"text,labels\n" + b"a,x\n" * 99)[:-9], "gzip file is damaged"),
+    "empty.jsonl": ("\n", "is empty; give one JSON object a line"),
+    "broken.jsonl": ('{"text": "a", "labels": []}\n{"text": \n', "line 2: not JSON"),
+    "pretty.json": ('{\n "text": "a"}', "line 1: not JSON .* one object a line"),
+    "list.json": ('[{"text": "a"}]', "line 1: a JSON list; write one object a line"),
+    "number.jsonl": ('{"text": {"x": 1}, "labels": []}', "line 1: its text is a dict"),
+    "half.jsonl": ('{"text": "\\ud800", "labels": []}', "line 1: holds half of a surrogate"),
+    "nul.jsonl": (b'{"text": "\0", "labels": []}', "line 1: holds a NUL byte"),
+    "empty.tsv": ("", "is empty"),
+    "tabs.tsv": ("a\t<http://x/1>\nb\t<http://x/1>\t3\n", "line 2: has more than one tab"),
+    "a.parquet": ("not parquet", "is not a readable Parquet file"),
+    "a.docx": ("x", "is not a file of texts with labels that is known"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_bad_file_is_refused_with_one_sentence(tmp_path, name):
+    content, sentence = BAD[name]
+    path = write(tmp_path / name, content)
+    if name.endswith(".parquet"):
+        pytest.importorskip("pyarrow")
+    with pytest.raises(ValueError, match=sentence) as raised:
+        list(open_corpus(path))
+    assert str(path) in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+def test_files_that_do_not_belong_together_are_refused(tmp_path):
+    write(tmp_path / "text.txt", "a\nb\n")
+    write(tmp_path / "labels.txt", "x\n")
+    with pytest.raises(ValueError, match=r"labels.txt has 1 lines and .*text.txt has more"):
+        list(open_corpus(tmp_path))
+
+
+def test_what_is_not_there_is_named(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"nothing.csv does not exist"):
+        open_corpus(tmp_path / "nothing.csv")
+    path = write(tmp_path / "a.csv", "text,labels\na,b\n")
+    with pytest.raises(ValueError, match=r"no column 'txt' .*did you mean 'text'"):
+        open_corpus(path, text_columns=["txt"])
+    with pytest.raises(ValueError, match=r"no column 'zzz' .*its columns are"):
+        open_corpus(path, labels_column="zzz")
+
+
+def test_missing_pyarrow_is_said_with_what_to_install(tmp_path, monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
+    with pytest.raises(ValueError, match=r"pip install 'polyseme\[parquet\]'"):
+        open_corpus(write(tmp_path / "a.parquet", "x"))
+
+
+# Memory
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.jsonl"])
+def test_a_large_file_is_read_one_document_at_a_time(tmp_path, name):
+    line = (
+        f"{'word ' * 2000},x\n"
+        if name == "a.csv"
+        else json.dumps({"text": "word " * 2000, "labels": ["x"]}) + "\n"
+    )
+    with open(tmp_path / name, "w") as file:
+        if name == "a.csv":
+            file.write("text,labels\n")
+        for _ in range(1500):
+            file.write(line)  # 15 MB in all
+    tracemalloc.start()
+    assert sum(1 for _ in open_corpus(tmp_path / name)) == 1500
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 2_000_000
+
+
+def test_a_file_without_line_ends_does_not_fill_the_memory(tmp_path, monkeypatch):
+    monkeypatch.setattr("polyseme.text.corpora.lines.LONGEST_LINE", 1000)
+    with pytest.raises(ValueError, match=r"line 1: longer than"):
+        open_corpus(write(tmp_path / "a.jsonl", "x" * 5000))

@@ -1,0 +1,188 @@
+"""Explanations agree with predictions, and their parts add up."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from polyseme import XRLinear
+from polyseme.explain import explain
+from tests.oracles import explain as oracle
+from tests.oracles.beam_search import dense_weights
+from tests.oracles.merging import merge_slots
+from tests.small_data import two_senses
+from tests.small_problems import random_problem
+
+ACTIVATIONS = ["l3-hinge", "sigmoid", "none"]
+
+
+def small_model(seed=0, **parameters):
+    X, Y = random_problem(np.random.default_rng(seed), n_labels=12, signed=True)
+    chosen = {"max_leaf_size": 2, "branching": 2, "beam_size": 3, "verbose": False, **parameters}
+    return XRLinear(**chosen).fit(X, Y), X
+
+
+def margins_of(explanation):
+    for label in explanation.labels:
+        for slot in label.slots:
+            yield slot.margin
+            yield from (step.margin for step in slot.path)
+
+
+@settings(max_examples=15, deadline=None)
+@given(
+    st.integers(0, 20),
+    st.sampled_from(ACTIVATIONS),
+    st.sampled_from(["sum", "mean", "max"]),
+    st.sampled_from([8, 32]),
+    st.integers(0, 4),
+)
+def test_an_explanation_is_that_of_the_oracle(seed, activation, merge, weight_bits, n_features):
+    model, X = small_model(seed, activation=activation, merge=merge, weight_bits=weight_bits)
+    document = X[seed]
+    beams = oracle.beams(model.matcher_.levels, document, model.beam_size, activation)
+    if beams is None:
+        return
+    found = explain(model, X[seed : seed + 1], range(model.n_labels_), n_features=n_features)
+
+    assert len(found.levels) == len(beams)
+    for nodes, beam in zip(found.levels, beams, strict=True):
+        assert {one.node: one.score for one in nodes} == pytest.approx(beam, rel=1e-4, abs=1e-6)
+        assert [one.score for one in nodes] == sorted((one.score for one in nodes), reverse=True)
+
+    scores = oracle.slot_scores(model.ranker_.weights, document, beams[-1], activation)
+    merged = merge_slots(scores, model.clusters_.labels, merge)
+    explained = {one.label: one for one in found.labels}
+    reached = {label: one.score for label, one in explained.items() if one.score is not None}
+    assert reached == pytest.approx(merged, rel=1e-4, abs=1e-6)
+    slots = {slot.slot: slot.score for one in found.labels for slot in one.slots}
+    assert slots == pytest.approx(scores, rel=1e-4, abs=1e-6)
+
+    ranker = dense_weights(model.ranker_.weights)
+    levels = [dense_weights(weights) for weights in model.matcher_.levels]
+    for one in found.labels:
+        own = [slot.cluster for slot in one.slots] + one.not_reached
+        assert sorted(own) == [
+            model.clusters_.cluster_of_slot[slot] for slot in model.clusters_.slots_of(one.label)
+        ]
+        for slot in one.slots:
+            assert_same_margin(slot.margin, *oracle.margin(*ranker, slot.slot, document))
+            assert slot.path[-1].node == slot.cluster
+            for step, weights in zip(slot.path, levels, strict=True):
+                assert_same_margin(step.margin, *oracle.margin(*weights, step.node, document))
+
+
+def assert_same_margin(margin, total, amounts):
+    assert margin.total == pytest.approx(total, rel=1e-4, abs=1e-5)
+    listed = {one.feature: one.amount for one in margin.contributions}
+    assert listed == pytest.approx({f: amounts[f] for f in listed}, rel=1e-4, abs=1e-6)
+    sizes = [abs(one.amount) for one in margin.contributions]
+    assert sizes == sorted(sizes, reverse=True)
+    assert margin.rest == pytest.approx(sum(amounts.values()) - sum(listed.values()), abs=1e-5)
+
+
+@pytest.mark.parametrize("activation", ACTIVATIONS)
+@pytest.mark.parametrize("n_features", [0, 2, 1000])
+def test_contributions_add_up_to_the_margin(activation, n_features):
+    model, X = small_model(activation=activation)
+    for row in range(5):
+        found = explain(model, X[row : row + 1], n_labels=4, n_features=n_features)
+        for margin in margins_of(found):
+            parts = sum(one.amount for one in margin.contributions)
+            assert margin.bias + parts + margin.rest == pytest.approx(margin.total, abs=1e-5)
+            assert len(margin.contributions) <= n_features
+            for one in margin.contributions:
+                assert one.amount == pytest.approx(one.value * one.weight)
+
+
+@pytest.mark.parametrize("activation", ACTIVATIONS)
+def test_the_best_labels_are_explained_with_their_scores(activation):
+    model, X = small_model(activation=activation)
+    labels, scores = model.predict_top_k(X, 3)
+    for row in range(len(X)):
+        found = explain(model, X[row : row + 1], n_labels=3)
+        assert [one.label for one in found.labels] == labels[row].tolist()
+        assert [one.score for one in found.labels] == pytest.approx(scores[row], rel=1e-5)
+
+
+def test_the_slot_of_the_right_sense_gives_most_of_the_score():
+    data = two_senses(n_documents=1200)
+    model = XRLinear(max_leaf_size=10, beam_size=2, verbose=False).fit(data.X, data.Y)
+    labels, _ = model.predict_top_k(data.X_test, 1)
+    ambiguous = [i for i in range(60) if model.clusters_.copies[labels[i, 0]] > 1]
+    assert len(ambiguous) > 5
+    for i in ambiguous:
+        found = explain(model, data.X_test[[i]], n_labels=1).labels[0]
+        assert found.slots[0].cluster not in found.not_reached
+        assert found.score == pytest.approx(sum(slot.score for slot in found.slots), rel=1e-5)
+
+
+def test_names_are_shown_where_the_model_has_them():
+    X = np.eye(3, dtype=np.float32)
+    names = ["apple", "banana", "cherry"]
+    model = XRLinear(verbose=False).fit(X, [["a"], ["b"], ["c"]], feature_names=names)
+    best = explain(model, X[:1], n_labels=1).labels[0]
+    assert best.name == "a"
+    assert best.slots[0].margin.contributions[0].name == "apple"
+
+
+def test_a_tree_without_levels_has_no_path():
+    X = np.eye(3, dtype=np.float32)
+    found = explain(XRLinear(verbose=False).fit(X, X), X[:1])
+    assert found.levels == []
+    assert found.labels[0].slots[0].path == []
+
+
+def test_an_empty_document_is_explained_by_biases():
+    model, X = small_model()
+    for margin in margins_of(explain(model, np.zeros_like(X[:1]))):
+        assert margin.contributions == []
+        assert margin.total == pytest.approx(margin.bias)
+
+
+def test_an_unknown_label_is_a_value_error():
+    model, X = small_model()
+    with pytest.raises(ValueError, match="no label 12: labels are numbered from 0 to 11"):
+        explain(model, X[:1], [12])
+
+
+def test_several_documents_are_a_value_error():
+    model, X = small_model()
+    with pytest.raises(ValueError, match="X has 2 rows; one document is explained at a time"):
+        explain(model, X[:2])
+
+
+def test_only_weights_of_the_document_are_looked_up():
+    """A model with many features is explained as quickly as one with few."""
+    rng = np.random.default_rng(0)
+    starts = np.arange(0, 20 * 400 + 1, 20)
+    columns = rng.integers(100_000, size=8000)
+    X = sp.csr_array((np.ones(8000), columns, starts), shape=(400, 100_000))
+    Y = rng.random((400, 300)) < 0.01
+    model = XRLinear(max_leaf_size=10, max_iter=2, verbose=False).fit(X, Y)
+    explain(model, X[[0]])
+    began = time.perf_counter()
+    explain(model, X[[1]])
+    assert time.perf_counter() - began < 0.1
+
+
+@pytest.mark.parametrize(
+    ("cluster", "slot", "features", "message"),
+    [
+        (99, 0, [0], "no such cluster"),
+        (0, 99, [0], "no such slot"),
+        (0, -1, [0], "no such slot"),
+        (0, 0, [15], "no such feature"),
+        (0, 0, [-1], "no such feature"),
+    ],
+)
+def test_weights_outside_a_level_are_refused(cluster, slot, features, message):
+    model, _ = small_model()
+    level = model.ranker_.weights.level
+    with pytest.raises(ValueError, match=message):
+        level.slot_weights(cluster, slot, np.array(features, dtype=np.int32))

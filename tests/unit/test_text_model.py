@@ -1,0 +1,434 @@
+"""Text models: from texts to names, before and after they are saved."""
+
+from __future__ import annotations
+
+import json
+import tracemalloc
+
+import numpy as np
+import pytest
+
+import polyseme
+from polyseme import TextModel, XRLinear
+from polyseme.demo import make_corpus
+from polyseme.model_files import open_model, save_model
+from polyseme.names import Names
+from polyseme.progress import Progress
+from polyseme.sparse_rows import SparseRows
+from polyseme.text import Record, TextFeatures
+from polyseme.text.problem import as_new_documents, read_problem
+from polyseme.text.sense_texts import senses_in_corpus
+from tests.model_folders import edit_manifest, manifest_of
+
+TRAINING, TEST = make_corpus(1200, seed=0), make_corpus(300, seed=1)
+SMALL = {"max_leaf_size": 16, "beam_size": 4, "verbose": False, "n_threads": 2}
+
+
+def fitted(corpus=TRAINING, **parameters):
+    features = parameters.pop("features", TextFeatures(ngrams=(1, 1)))
+    model = TextModel(features, XRLinear(**SMALL), verbose=False, **parameters)
+    return model.fit(corpus.texts, corpus.labels)
+
+
+@pytest.fixture(scope="module")
+def model():
+    return fitted()
+
+
+@pytest.fixture
+def saved(model, tmp_path):
+    model.save(tmp_path / "model")
+    return tmp_path / "model"
+
+
+def records(corpus):
+    return [
+        Record(t, tuple(labels)) for t, labels in zip(corpus.texts, corpus.labels, strict=True)
+    ]
+
+
+# Suggestions
+
+
+def test_suggestions_are_named_ordered_and_above_the_threshold(model):
+    found = model.suggest(TEST.texts, limit=5)
+    assert len(found) == 300
+    for labels in found:
+        scores = [one.score for one in labels]
+        assert len(labels) <= 5
+        assert scores == sorted(scores, reverse=True)
+        assert all(model.threshold <= score <= 1 for score in scores)
+        assert all(one.name == model.classifier.label_names_[one.label] for one in labels)
+    right = [labels[0].name in TEST.labels[i] for i, labels in enumerate(found) if labels]
+    assert np.mean(right) > 0.7
+
+
+def test_a_threshold_of_zero_gives_as_many_as_the_limit(model):
+    assert all(len(labels) == 7 for labels in model.suggest(TEST.texts[:9], 7, threshold=0))
+    assert model.suggest(TEST.texts[:9], 7, threshold=1) == [[]] * 9
+
+
+def test_one_text_gets_the_same_as_among_others(model):
+    together = model.suggest(TEST.texts[:20])
+    for text, labels in zip(TEST.texts[:20], together, strict=True):
+        (alone,) = model.suggest([text])
+        assert [one.label for one in alone] == [one.label for one in labels]
+        assert [one.score for one in alone] == pytest.approx([one.score for one in labels])
+
+
+def test_odd_texts_are_taken(model):
+    assert len(model.suggest(["", "zzz", "日本", "\n" * 99], threshold=0)) == 4
+    assert model.suggest([]) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("a text",), "put the one text into a list"),
+        ((["a"], 10, 1.5), "threshold must be a probability"),
+        ((["a"], 0), "k must be a positive whole number"),
+        (([3],), "a text must be a str"),
+    ],
+)
+def test_a_wrong_question_is_refused(model, arguments, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        model.suggest(*arguments)
+
+
+# The report, calibration and threshold
+
+
+def test_the_report_agrees_with_an_evaluation_on_new_texts(model):
+    report, measured = model.report, model.evaluate(records(TEST))
+    assert report["n_documents"] == 120
+    assert report["n_training_documents"] == 1080
+    assert report["accuracy"]["P@1"] == pytest.approx(measured["accuracy"]["P@1"], abs=12)
+    assert report["beam_coverage"] > 80
+    assert report["reliability"]["calibration_error"] < 0.1
+    assert measured["reliability"]["calibration_error"] < 0.1
+    assert measured["threshold"]["f1"] == pytest.approx(report["threshold"]["f1"], abs=0.1)
+    for figures in (report, measured):
+        n_true = sum(row["n_true"] for row in figures["by_label_frequency"])
+        assert n_true > figures["n_documents"]
+
+
+def test_a_wanted_precision_is_reached_on_held_out_documents():
+    model = fitted(precision=0.9)
+    cut = model.report["threshold"]
+    assert cut["precision"] >= 0.9
+    assert cut["threshold"] == model.threshold
+    assert cut["wanted_precision"] == 0.9
+    measured = model.evaluate(records(TEST))["threshold"]
+    assert measured["precision"] > 0.8
+    assert measured["recall"] > 0.05
+
+
+def test_without_refit_the_model_is_the_one_that_was_measured():
+    model = fitted(refit=False)
+    assert model.classifier.n_documents_ == 1080
+    assert model.report["refitted"] is False
+
+
+def test_without_held_out_documents_there_is_no_report():
+    model = fitted(held_out=0)
+    assert model.report == {}
+    assert model.calibration.method == "none"
+    assert model.threshold == 0
+    assert model.classifier.n_documents_ == 1200
+    assert all(0 <= one.score <= 1 for one in model.suggest(TEST.texts[:1])[0])
+
+
+def test_few_documents_are_all_learned_from():
+    corpus = make_corpus(19, seed=3)
+    assert fitted(corpus).report == {}
+
+
+def test_a_corpus_of_one_label_or_one_document_just_works():
+    model = TextModel(classifier=XRLinear(verbose=False), verbose=False)
+    assert model.fit(["a cat"], [["x"]]).suggest(["cat"], threshold=0)[0][0].name == "x"
+    model.fit([f"a cat {i}" for i in range(40)], [["x"]] * 40)
+    assert model.suggest(["cat"])[0][0].name == "x"
+
+
+def test_the_same_seed_gives_the_same_model_for_any_number_of_threads(model):
+    again = TextModel(
+        TextFeatures(ngrams=(1, 1)), XRLinear(**{**SMALL, "n_threads": 1}), verbose=False
+    ).fit(TRAINING.texts, TRAINING.labels)
+    assert again.suggest(TEST.texts) == model.suggest(TEST.texts)
+    assert again.report == model.report
+
+
+def test_labels_that_the_model_does_not_know_count_as_not_found(model):
+    known = records(TEST)[:50]
+    odd = [Record(r.text, (*r.labels, "unheard of")) for r in known]
+    with_unknown, without = model.evaluate(odd), model.evaluate(known)
+    assert with_unknown["n_unknown_labels"] == without["n_unknown_labels"] + 1
+    assert with_unknown["accuracy"]["P@1"] == without["accuracy"]["P@1"]
+    assert with_unknown["accuracy"]["R@10"] < without["accuracy"]["R@10"]
+    with pytest.raises(ValueError, match="nothing to measure"):
+        model.evaluate([Record("text", ())])
+
+
+# Learning in a stream
+
+
+class Endless:
+    """Documents that would take gigabytes if anyone kept them."""
+
+    def __init__(self, n_documents, n_dots=0):
+        self.n_documents, self.n_dots, self.n_walks = n_documents, n_dots, 0
+
+    def __iter__(self):
+        self.n_walks += 1
+        for i in range(self.n_documents):
+            text = f"word{i % 40} other{i % 7} " + "." * self.n_dots
+            yield Record(text, (f"label{i % 40}",))
+
+
+def test_texts_are_walked_through_twice_and_never_kept():
+    corpus = Endless(3000, n_dots=10_000)  # 30 MB a walk
+    tracemalloc.start()
+    problem = read_problem(
+        corpus, TextFeatures(), count_held_out=lambda n: n // 10, seed=0, progress=Progress(False)
+    )
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert corpus.n_walks == 2
+    assert problem.X.n_rows == 3000
+    assert problem.n_training == 2700
+    assert peak < 12_000_000  # a batch of 512 texts and its shadows, not more
+
+
+def test_held_out_documents_are_the_last_rows_and_keep_their_labels():
+    corpus = Endless(100)
+    problem = read_problem(
+        corpus, TextFeatures(), count_held_out=lambda n: 30, seed=1, progress=Progress(False)
+    )
+    features = TextFeatures().fit(record.text for record in corpus)
+    X = features.transform(record.text for record in corpus).toarray()
+    rows = problem.X.to_scipy().toarray()
+    own = {f"label{i}": features.vocabulary_.index(f"word{i}") for i in range(40)}
+    for row, labels in zip(rows, map(problem.Y.row, range(100)), strict=True):
+        (label,) = labels
+        assert row[own[problem.labels[label]]] > 0
+    assert sorted(rows.round(4).tolist()) == sorted(X.round(4).tolist())
+
+
+def test_held_out_documents_look_as_new_ones_do():
+    features = TextFeatures(ngrams=(1, 1)).fit(["a b", "a c", "b d"])
+    training, new = features.rows(["a b"]), features.rows(["a c", "c d", "a b"])
+    seen = as_new_documents(new, training).to_scipy().toarray()
+    assert seen[:, 2:].sum() == 0
+    np.testing.assert_allclose(np.linalg.norm(seen, axis=1), [1, 0, 1], atol=1e-6)
+
+
+def test_texts_without_labels_are_left_out_and_counted():
+    texts, labels = [*TRAINING.texts[:40], "untagged"], [*TRAINING.labels[:40], []]
+    model = TextModel(classifier=XRLinear(verbose=False), verbose=False).fit(texts, labels)
+    assert model.n_without_labels == 1
+    assert model.classifier.n_documents_ == 40
+
+
+@pytest.mark.parametrize(
+    ("texts", "labels", "sentence"),
+    [
+        ([], [], "there are no documents"),
+        (["a"], [[]], "none of the 1 documents has a label"),
+        (["a"], [["x"], ["y"]], "more lists of labels than texts"),
+        (["a", "b"], [["x"]], "more texts than lists"),
+        (["a"], ["x"], "must be a list of str, not 'x'"),
+        (["a"], [[3]], "must be a list of str"),
+        (iter(["a"]), [["x"]], "texts can be walked through only once"),
+        (["a"], iter([["x"]]), "labels can be walked through only once"),
+    ],
+)
+def test_what_cannot_be_learned_from_is_refused(texts, labels, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        TextModel(verbose=False).fit(texts, labels)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "sentence"),
+    [({"held_out": 1}, "held_out must be"), ({"precision": 0}, "precision must be")],
+)
+def test_parameters_that_make_no_sense_are_refused(parameters, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        TextModel(verbose=False, **parameters).fit(["a"], [["x"]])
+
+
+def test_a_fit_that_fails_leaves_the_earlier_model(model):
+    before = model.suggest(TEST.texts[:5])
+    with pytest.raises(ValueError, match="no documents"):
+        model.fit([], [])
+    assert model.suggest(TEST.texts[:5]) == before
+
+
+# Names of labels that are URIs
+
+
+def test_a_vocabulary_gives_names_and_keeps_uris(tmp_path):
+    uris = [[f"http://x/{name}" for name in row] for row in TRAINING.labels]
+    names = {uri: uri.removeprefix("http://x/") for row in uris for uri in row}
+    del names["http://x/bat"]
+    model = TextModel(TextFeatures(ngrams=(1, 1)), XRLinear(**SMALL), verbose=False)
+    model.fit(TRAINING.texts, uris, label_names=names)
+    model.save(tmp_path / "m")
+    loaded = polyseme.load(tmp_path / "m")
+    for one in loaded.suggest(TEST.texts[:1], threshold=0)[0]:
+        assert one.uri == f"http://x/{one.name}" or one.name == one.uri == "http://x/bat"
+    assert loaded.label_number("tank") == loaded.label_number("http://x/tank")
+    for label in ("http://x/tank", "tank"):
+        measured = loaded.evaluate([Record(TEST.texts[0], (label,))])
+        assert measured["n_unknown_labels"] == 0
+
+
+def test_senses_list_rows_of_a_corpus(model):
+    label = model.label_number("tank")
+    found, texts = senses_in_corpus(model, label, records(TRAINING))
+    rows = [row for sense in found for row in sense.documents]
+    assert rows
+    assert all("tank" in TRAINING.labels[row] for row in rows)
+    assert texts == {row: TRAINING.texts[row] for row in rows}
+    assert all(isinstance(word, str) for word, _ in found[0].strongest)
+    assert all(sense.documents == [] for sense in senses_in_corpus(model, label, [])[0])
+
+
+def test_examples_of_a_slot_are_texts_of_its_label_matched_to_its_cluster(model):
+    classifier, examples = model.classifier, model.slot_examples
+    starts = {" ".join(text.split())[:100]: i for i, text in enumerate(TRAINING.texts)}
+    n_found = 0
+    for slot, label in enumerate(classifier.clusters_.labels):
+        found = [starts[text[:100]] for text in examples.of(slot)]
+        n_found += len(found)
+        assert len(found) <= 3
+        assert all(model.name_of(label) in TRAINING.labels[i] for i in found)
+    assert n_found > classifier.n_labels_
+    X = model.features.transform(TRAINING.texts)
+    tank = classifier.clusters_.slots_of(model.label_number("tank"))
+    matched = classifier.matcher_.match(SparseRows.from_scipy(X), classifier.beam_size).to_scipy()
+    having = [i for i, labels in enumerate(TRAINING.labels) if "tank" in labels]
+    scores = matched[having][:, classifier.clusters_.cluster_of_slot[tank]].toarray()
+    for place, slot in enumerate(tank):
+        own = [i for i, row in zip(having, scores, strict=True) if row.argmax() == place]
+        assert {starts[text[:100]] for text in examples.of(slot)} <= set(own)
+
+
+def test_no_examples_are_kept_if_none_are_wanted(tmp_path):
+    model = fitted(make_corpus(60, seed=2), examples=0)
+    model.save(tmp_path / "m")
+    assert polyseme.load(tmp_path / "m").slot_examples is None
+
+
+# Saving
+
+
+@pytest.mark.parametrize(
+    "features",
+    [
+        TextFeatures(),
+        TextFeatures(analyzer="char", ngrams=(2, 3), sublinear=False),
+        TextFeatures(hashing=True, n_buckets=2**12),
+    ],
+)
+def test_a_loaded_model_suggests_the_same(features, tmp_path):
+    model = fitted(make_corpus(200, seed=2), features=features)
+    model.save(tmp_path / "m")
+    loaded = polyseme.load(tmp_path / "m", n_threads=2)
+    assert isinstance(loaded, TextModel)
+    assert loaded.suggest(TEST.texts, threshold=0) == model.suggest(TEST.texts, threshold=0)
+    assert loaded.threshold == model.threshold
+    assert loaded.report == json.loads(json.dumps(model.report))
+    assert loaded.features.get_params() == model.features.get_params()
+    assert loaded.classifier.n_threads == 2
+    for slot in range(model.classifier.clusters_.n_slots):
+        assert loaded.slot_examples.of(slot) == model.slot_examples.of(slot)
+
+
+def test_no_file_of_a_model_is_a_pickle(saved):
+    names = sorted(file.suffix for file in saved.iterdir())
+    assert names == [".json", ".safetensors", ".safetensors"]
+
+
+def test_a_model_that_is_not_trained_is_not_saved(tmp_path):
+    with pytest.raises(ValueError, match="not trained yet"):
+        TextModel().save(tmp_path / "m")
+
+
+def parameters(**changes):
+    stored = {"held_out": 0.1, "refit": True, "precision": None, "examples": 3}
+    return {"parameters": stored | changes}
+
+
+def described(folder, **changes):
+    edit_manifest(folder, description=manifest_of(folder)["description"] | changes)
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"kind": "PictureModel"}, "upgrade polyseme"),
+        ({"classifier": None}, "has no classifier"),
+        ({"classifier": {"kind": "XRLinear"}}, "n_labels is None"),
+        ({"features": None}, "parameters of its features"),
+        (
+            {"features": {"parameters": {"evil": 1}, "n_documents": 3}},
+            "parameters of its features",
+        ),
+        ({"features": {"parameters": {"analyzer": "x"}, "n_documents": 3}}, "analyzer must be"),
+        ({"features": {"parameters": {}, "n_documents": "many"}}, "from 'many' texts"),
+        ({"features": {"parameters": {"hashing": True}, "n_documents": 3}}, "names, or hashing"),
+        ({"calibration": "magic"}, "not a curve"),
+        ({"threshold": 7}, "threshold is 7"),
+        ({"threshold": None}, "threshold is None"),
+        ({"parameters": {}}, "not those of a TextModel"),
+        (parameters(held_out=2), "held_out must be"),
+        (parameters(refit=1), "refit is 1"),
+        (parameters(examples=-1), "examples must be"),
+        ({"report": []}, r"report is \[\]"),
+        ({"n_without_labels": "x"}, "n_without_labels is 'x'"),
+    ],
+)
+def test_a_damaged_description_is_refused(saved, changes, sentence):
+    described(saved, **changes)
+    with pytest.raises(ValueError, match=sentence):
+        polyseme.load(saved)
+
+
+@pytest.mark.parametrize(
+    ("name", "array", "sentence"),
+    [
+        ("features.idf", None, "'features.idf' is missing"),
+        ("features.idf", np.ones(3, np.float32), "'features.idf' has shape"),
+        ("features.idf", "nan", "not finite"),
+        ("examples.starts", np.zeros(3, np.int64), "examples do not fit"),
+        ("examples.documents", "far", "examples do not fit"),
+        ("calibration.scores", None, "'calibration.scores' is missing"),
+        ("calibration.scores", np.ones(1), "not a curve"),
+        ("calibration.probabilities", np.array([0.9, 0.1]), "not a curve"),
+        ("calibration.probabilities", np.ones(2, np.float32), "has type float32"),
+    ],
+)
+def test_damaged_arrays_are_refused(saved, tmp_path, name, array, sentence):
+    stored = open_model(saved)
+    arrays = dict(stored.arrays)
+    if array is None:
+        del arrays[name]
+    elif isinstance(array, str):
+        arrays[name] = np.full_like(arrays[name], np.nan if array == "nan" else 10**9)
+    else:
+        arrays[name] = array
+    save_model(tmp_path / "bad", stored.description, arrays, stored.names)
+    with pytest.raises(ValueError, match=sentence):
+        polyseme.load(tmp_path / "bad")
+
+
+def test_names_that_do_not_fit_are_refused(saved, tmp_path):
+    stored = open_model(saved)
+    nameless = {"features": stored.names["features"]}
+    for names, sentence in (
+        (nameless, "its labels have no names"),
+        ({**stored.names, "uris": Names.from_list(["a"])}, "it has 1 URIs"),
+    ):
+        save_model(tmp_path / "bad", stored.description, stored.arrays, names)
+        with pytest.raises(ValueError, match=sentence):
+            polyseme.load(tmp_path / "bad")
