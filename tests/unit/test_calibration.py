@@ -23,13 +23,16 @@ def drawn(n, seed=0, power=3.0):
     return scores, rng.random(n) < scores**power
 
 
-@pytest.mark.parametrize(("n", "method"), [(20_000, "isotonic"), (1500, "logistic")])
-def test_probabilities_come_close_to_the_truth_on_data_not_seen(n, method):
+# A curve of two parameters cannot follow the truth all the way.
+@pytest.mark.parametrize(
+    ("n", "method", "most_off"), [(20_000, "isotonic", 0.03), (1500, "logistic", 0.08)]
+)
+def test_probabilities_come_close_to_the_truth_on_data_not_seen(n, method, most_off):
     calibration = Calibration.fit(*drawn(n))
     assert calibration.method == method
     scores, hits = drawn(20_000, seed=1)
     found = reliability(calibration(scores), hits)
-    assert found["calibration_error"] < 0.04
+    assert found["calibration_error"] < most_off
     assert abs(calibration(0.9) - 0.9**3) < 0.1
     assert abs(calibration(0.3) - 0.3**3) < 0.05
 

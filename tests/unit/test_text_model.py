@@ -104,8 +104,8 @@ def test_the_report_agrees_with_an_evaluation_on_new_texts(model):
     assert report["n_training_documents"] == 1080
     assert report["accuracy"]["P@1"] == pytest.approx(measured["accuracy"]["P@1"], abs=12)
     assert report["beam_coverage"] > 80
-    assert report["reliability"]["calibration_error"] < 0.05
-    assert measured["reliability"]["calibration_error"] < 0.05
+    assert report["reliability"]["calibration_error"] < 0.1
+    assert measured["reliability"]["calibration_error"] < 0.1
     assert measured["threshold"]["f1"] == pytest.approx(report["threshold"]["f1"], abs=0.1)
     for figures in (report, measured):
         n_true = sum(row["n_true"] for row in figures["by_label_frequency"])

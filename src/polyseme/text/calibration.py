@@ -221,7 +221,8 @@ def reliability(probabilities: Floats, hits: Hits, *, n_bins: int = 10) -> dict[
     dict
         ``bins``: for each of equal width the number of pairs ``n``, their ``mean_probability``
         and the ``share_right``, empty ones left out; ``calibration_error``: the mean difference
-        of the last two, weighted by ``n``; ``brier_score``: the mean squared error.
+        of the last two, weighted by ``n``, without the first bin, whose multitude of improbable
+        labels would hide all others; ``brier_score``: the mean squared error of all.
     """
     of_pair = np.minimum((probabilities * n_bins).astype(np.int64), n_bins - 1)
     n = np.bincount(of_pair, minlength=n_bins)
@@ -241,6 +242,6 @@ def reliability(probabilities: Floats, hits: Hits, *, n_bins: int = 10) -> dict[
     n_pairs = max(1, len(probabilities))
     return {
         "bins": bins,
-        "calibration_error": float((n * np.abs(mean - right)).sum() / n_pairs),
+        "calibration_error": float((n * np.abs(mean - right))[1:].sum() / max(1, n[1:].sum())),
         "brier_score": float(((probabilities - hits) ** 2).sum() / n_pairs),
     }
