@@ -19,7 +19,7 @@ from benchmarks.accuracy import precision_at
 from benchmarks.datasets import prepare, read_matrix
 from benchmarks.processes import ROOT, MeasurementError, measure
 from benchmarks.report import report
-from benchmarks.systems import SYSTEMS
+from benchmarks.systems import REFERENCE, SYSTEMS
 from benchmarks.systems.base import BEAM_SIZE, BRANCHING, MAX_LEAF_SIZE, THRESHOLD
 
 
@@ -55,7 +55,8 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
     failures: dict[str, str] = {}
     for repeat in range(options.repeat):
         for name in names:
-            if name in failures or is_slow(runs[name], options.once_above):
+            is_slow_peer = name != REFERENCE and is_slow(runs[name], options.once_above)
+            if name in failures or is_slow_peer:
                 continue
             say(f"round {repeat + 1} of {options.repeat}: {name}")
             try:
@@ -64,6 +65,8 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
                 failures[name] = str(problem)
                 say(f"  {name} failed: {problem} (see {logs / name}.*.log)")
     shutil.rmtree(matrices)
+    kept = runs_kept(options, data, runs)
+    runs = {name: (runs | kept)[name] for name in SYSTEMS if name in runs | kept}
     return {
         "data": data,
         "machine": describe_machine(options),
@@ -78,6 +81,7 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
         },
         "medians": {name: medians(of_name) for name, of_name in runs.items() if of_name},
         "failures": failures,
+        "kept": list(kept),
         "runs": runs,
     }
 
@@ -85,6 +89,19 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
 def is_slow(runs: list[dict[str, Any]], most_seconds: float) -> bool:
     """Tell whether a system has been measured and takes too long to be measured again."""
     return any(run["train_s"] > most_seconds for run in runs)
+
+
+def runs_kept(
+    options: argparse.Namespace, data: dict[str, Any], measured: dict[str, Any]
+) -> dict[str, list[dict[str, Any]]]:
+    """Return what an earlier run on the same data has of other systems, if it is to be kept."""
+    path = (options.results or options.output) / f"{data['name']}.json"
+    if not options.keep or not path.exists():
+        return {}
+    earlier = json.loads(path.read_text())
+    if earlier["data"] != data:
+        raise FileNotFoundError(f"{path} is about other data; nothing of it can be kept")
+    return {name: runs for name, runs in earlier["runs"].items() if name not in measured and runs}
 
 
 def measure_system(
@@ -178,6 +195,9 @@ def parse_options() -> argparse.Namespace:
         default=float("inf"),
         metavar="SECONDS",
         help="a system that trains for longer is left out of the later rounds",
+    )
+    parser.add_argument(
+        "--keep", action="store_true", help="keep other systems' figures from an earlier run"
     )
     parser.add_argument(
         "--systems",

@@ -38,6 +38,8 @@ def report(results: dict[str, Any]) -> str:
     else:
         parts += ["", "Only a part of the documents: good to try things, not to compare systems."]
     parts += [f"{name} failed: {why}" for name, why in results["failures"].items()]
+    if results["kept"]:
+        parts += ["", f"From an earlier run: {', '.join(results['kept'])}."]
     return "\n".join(parts)
 
 

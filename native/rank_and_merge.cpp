@@ -64,7 +64,12 @@ class ReachedSlots {
         for (const int32_t cluster : beam_.nodes) scratch_.offsets[cluster] = not_reached;
     }
 
-    int32_t n_scored() const { return static_cast<int32_t>(scratch_.scored.size()); }
+    // How many clusters may have a label that is in none of the better ones and gets to `least`.
+    int32_t n_that_matter(float least) const {
+        int32_t n = 0;
+        while (n < beam_.size() && most_from(n) >= least) ++n;
+        return n;
+    }
 
     void score_first(int32_t n_clusters) {
         scratch_.wanted.assign(beam_.nodes.begin(), beam_.nodes.begin() + std::min(n_clusters, beam_.size()));
@@ -75,20 +80,17 @@ class ReachedSlots {
     // none. Not for the mean, which another slot may lower.
     bool score_what_matters(float least) {
         if (least > 0) least *= 1 - 1e-6f;  // sums are rounded
-        const int32_t n_summands = merge_ == Merge::sum ? table_.most_copies : 1;
         scratch_.wanted.clear();
         float most_to_come = 0;
         for (int32_t rank = 0; rank < beam_.size(); ++rank) {
             if (is_scored(beam_.nodes[rank])) continue;
             most_to_come = std::max(most_to_come, beam_.scores[rank]);
-            // Of a label that none of the scored clusters has, and that has its best slot here.
-            const int32_t end = std::min(rank + n_summands, beam_.size());
-            if (std::accumulate(&beam_.scores[rank], &beam_.scores[0] + end, 0.f) >= least) want(beam_.nodes[rank]);
+            if (most_from(rank) >= least) want(beam_.nodes[rank]);
         }
         // Labels of the scored clusters gain by their other slots only where slots are summed; they
         // are many, so they are looked at last.
-        if (n_summands > 1 && scratch_.wanted.empty()) {
-            const float hurdle = (least - most_to_come * float(n_summands - 1)) / float(n_summands);
+        if (n_summands() > 1 && scratch_.wanted.empty()) {
+            const float hurdle = (least - most_to_come * float(n_summands() - 1)) / float(n_summands());
             for_each_slot([=] { return hurdle; }, [&](int32_t slot, float) { want_rest_of(table_.labels[slot], least); });
         }
         score_wanted();
@@ -140,6 +142,14 @@ class ReachedSlots {
     static constexpr int64_t not_reached = -1;
     static constexpr int32_t waiting(int64_t rank) { return static_cast<int32_t>(-2 - rank); }  // its own inverse
 
+    int32_t n_summands() const { return merge_ == Merge::sum ? table_.most_copies : 1; }
+
+    // The most that a label can get whose slots are in the clusters from this one on.
+    float most_from(int32_t rank) const {
+        const auto first = beam_.scores.begin() + rank;
+        return std::accumulate(first, first + std::min(n_summands(), beam_.size() - rank), 0.f);
+    }
+
     bool is_scored(int32_t cluster) const { return scratch_.offsets[cluster] >= 0; }
     float score_of(int32_t slot) const {
         const int32_t cluster = table_.clusters[slot];
@@ -190,6 +200,12 @@ class ReachedSlots {
     RankScratch& scratch_;
 };
 
+// How many clusters to score at once: one less than usual, since too many cannot be undone; or all
+// if hardly any would be left, since every further step looks up all features again.
+int32_t first_guess(float usual, int32_t beam_size) {
+    return usual > float(beam_size) - 1.5f ? beam_size : std::max(1, static_cast<int32_t>(std::lround(usual)) - 1);
+}
+
 // Every label has one slot: nothing to merge, and clusters that cannot matter are not scored.
 int32_t rank_without_merging(const LinearLevel& ranker, const SlotTable& table,
                              const Document& document, const Beam& beam, Activation activation,
@@ -222,7 +238,7 @@ int32_t rank_top_k(const LinearLevel& ranker, const SlotTable& table, const Docu
         return rank_without_merging(ranker, table, document, beam, activation, k, scratch, labels, scores);
     ReachedSlots reached(ranker, table, document, beam, activation, merge, scratch);
     const bool can_leave_out = never_rises(activation) && merge != Merge::mean;
-    reached.score_first(can_leave_out ? std::lround(scratch.usual_n_scored) : beam.size());
+    reached.score_first(can_leave_out ? first_guess(scratch.usual_n_scored, beam.size()) : beam.size());
     float surely = can_leave_out ? reached.surely_reached(k, labels, scores) : -infinity;
     // A merged score cannot exceed the best of its slots, or that many times it when summed.
     const float most = merge == Merge::sum ? float(table.most_copies) : 1.f;
@@ -239,7 +255,7 @@ int32_t rank_top_k(const LinearLevel& ranker, const SlotTable& table, const Docu
         surely = std::max(surely, best.threshold());
         if (!can_leave_out) return best.size();
         if (!reached.score_what_matters(surely)) {
-            scratch.usual_n_scored += (float(reached.n_scored()) - scratch.usual_n_scored) / 16;
+            scratch.usual_n_scored += (float(reached.n_that_matter(surely)) - scratch.usual_n_scored) / 16;
             return best.size();
         }
     }

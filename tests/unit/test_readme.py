@@ -50,7 +50,7 @@ def source_files() -> list[Path]:
 
 def paths_on_the_map() -> list[str]:
     map_of_tree = blocks("ARCHITECTURE.md", "")[0].replace("<module>", "*")
-    return re.findall(r"[\w*./]*\w*[\w*]\.(?:\w+|\*)(?!\w)", map_of_tree)
+    return re.findall(r"[\w*./-]*\w*[\w*]\.(?:\w+|\*)(?!\w)", map_of_tree)
 
 
 def test_the_python_of_the_readme_runs(tmp_path, monkeypatch, capsys):

@@ -25,14 +25,15 @@ HELD_OUT = tuple(Column(f"P@{k}", f"held_out_P@{k}") for k in KS)
 
 def _candidates(problem: Problem) -> list[Method]:
     wide = {"max_cluster_size": cluster_limit(problem, 6)}
-    both = {"training_rows": "both"}
+    both, fine = {"training_rows": "both"}, {"threshold": 0.05}
     candidates: dict[str, dict[str, Any]] = {
         DEFAULTS: {},
-        "copies 3": {"copies": 3},
+        "threshold 0.05": fine,
         "copies 3, wide": {"copies": 3, **wide},
         "rows of both": both,
-        "rows of both, wide": {**both, **wide},
-        "rows of both, copies 3, wide": {**both, **wide, "copies": 3},
+        "rows of both, threshold 0.05": {**both, **fine},
+        "rows of both, wide, threshold 0.05": {**both, **wide, **fine},
+        "rows of both, copies 3, wide, threshold 0.05": {**both, **wide, **fine, "copies": 3},
     }
     return [Method(name, parameters, run=run_candidate) for name, parameters in candidates.items()]
 
