@@ -18,7 +18,7 @@ __all__ = ["Guard"]
 
 
 class Guard:
-    """ASGI middleware; plain, since Starlette's own kind costs as much as a suggestion."""
+    """Plain ASGI middleware, in front of everything else."""
 
     def __init__(self, app: ASGIApp, settings: ServerSettings, metrics: ServerMetrics) -> None:
         self._app, self._settings, self._metrics = app, settings, metrics
