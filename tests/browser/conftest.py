@@ -6,8 +6,12 @@ from contextlib import ExitStack
 
 import pytest
 
+from polyseme import TextModel, XRLinear
+from polyseme.demo import make_corpus
+from polyseme.server.model_store import ModelStore
 from tests.browser.chromium import find_chromium, launch_options
-from tests.web.conftest import client_with, plain_folder, store, text_folder  # noqa: F401
+from tests.small_data import topics
+from tests.web.conftest import client_with
 
 HOW = "install one with: apt-get install chromium"
 
@@ -28,10 +32,23 @@ def browser():
 
 
 @pytest.fixture(scope="package")
-def address(text_folder, plain_folder):  # noqa: F811
-    from polyseme.server.model_store import ModelStore
+def store(tmp_path_factory):
+    """A model of texts with a tree of two levels, and one of features without any names."""
+    folder = tmp_path_factory.mktemp("models")
+    corpus = make_corpus(700, seed=0)
+    classifier = XRLinear(
+        branching=8, max_leaf_size=16, beam_size=3, assignment="coverage", verbose=False
+    )
+    model = TextModel(classifier=classifier, verbose=False)
+    model.fit(corpus.texts, corpus.labels).save(folder / "demo")
+    data = topics()
+    XRLinear(max_leaf_size=4, verbose=False).fit(data.X, data.Y).save(folder / "plain")
+    return ModelStore({"demo": folder / "demo", "plain": folder / "plain"})
 
-    with client_with(ModelStore({"demo": text_folder, "plain": plain_folder})) as client:
+
+@pytest.fixture(scope="package")
+def address(store):
+    with client_with(store) as client:
         yield str(client.base_url).rstrip("/")
 
 
