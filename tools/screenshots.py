@@ -75,7 +75,7 @@ SHOWN = {"try": show_try, "senses": show_senses, "map": show_map, "quality": sho
 
 
 def main() -> None:
-    """Write one picture a part, and one of the dark page."""
+    """Write one picture a part, that of the map in the dark."""
     chromium = find_chromium()
     if chromium is None:
         sys.exit("There is no Chromium; install one with: apt-get install chromium")
@@ -85,12 +85,12 @@ def main() -> None:
         train_text_model().save(model)
         with served(model) as url, sync_playwright() as playwright:
             browser = playwright.chromium.launch(**launch_options(chromium))  # type: ignore[arg-type]
-            for part, scheme in [*((part, "light") for part in SHOWN), ("senses", "dark")]:
+            for part, show in SHOWN.items():
+                scheme = "dark" if part == "map" else "light"
                 page = browser.new_page(viewport=SIZE, color_scheme=scheme)  # type: ignore[arg-type]
                 page.goto(f"{url}/#{part}")
-                SHOWN[part](page)
-                name = part if scheme == "light" else f"{part}-{scheme}"
-                page.screenshot(path=PICTURES / f"{name}.png", animations="disabled")
+                show(page)
+                page.screenshot(path=PICTURES / f"{part}.png", animations="disabled")
                 page.close()
             browser.close()
 

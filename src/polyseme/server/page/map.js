@@ -89,7 +89,7 @@ function box(place, x, y, width, height) {
   const isCurrent = same(place, current);
   const room = Math.floor((width - 10) / LETTER);
   const caption = icicle.caption(place);
-  const fits = height >= 15 && room > 3;
+  const fits = height >= 12 && room > 3;
   const short = caption.length > room ? `${caption.slice(0, room - 1)}…` : caption;
   return draw("g", {
     class: isCurrent ? "box current" : "box",
@@ -102,7 +102,7 @@ function box(place, x, y, width, height) {
     onclick: () => enter(place),
   },
   draw("rect", { x: x + 0.5, y: y + 0.5, width: Math.max(1, width - 1.5), height: Math.max(1, height - 1) }),
-  fits ? draw("text", { x: x + 6, y: Math.min(y + 14, y + height / 2 + 4) }, short) : null,
+  fits ? draw("text", { x: x + 6, y: Math.min(y + 15, y + height / 2 + 4) }, short) : null,
   draw("title", {}, icicle.described(place)));
 }
 

@@ -80,7 +80,7 @@ function showLabel(argument) {
         label.uri ? ` ${label.uri}` : ""),
       make("div", { class: "senses" }, label.senses.map(describe)));
     // On a phone the list stands above the label; elsewhere both can be seen.
-    find("label").scrollIntoView({ block: "nearest" });
+    if (matchMedia("(max-width: 56rem)").matches) find("label").scrollIntoView();
   });
 }
 

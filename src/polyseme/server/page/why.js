@@ -36,7 +36,8 @@ function showWhy(text, { labels: [part], spans }, described) {
     find("why-content").replaceChildren(make("p", {}, "No cluster of this label was reached by this text."));
     return;
   }
-  const slot = part.slots[0];
+  const slots = [...part.slots].sort(bySure);
+  const slot = slots[0];
   const steps = [
     ...slot.path.map((step, i) => ({
       title: i === slot.path.length - 1 ? `Cluster ${step.node}` : `Part ${step.node}`,
@@ -61,21 +62,22 @@ function showWhy(text, { labels: [part], spans }, described) {
   }
 
   find("why-content").replaceChildren(
-    sentenceOfSense(part, slot, described),
+    sentenceOfSense(part, slots, described),
     make("p", { class: "quiet" }, "The way through the tree; choose a step to see which words led there:"),
     make("ol", { class: "plain path" }, buttons.map((button) => make("li", {}, button))),
     marked, listed);
   select(steps.length - 1);
 }
 
-function sentenceOfSense(part, slot, described) {
+function sentenceOfSense(part, slots, described) {
+  const [slot, ...rest] = slots;
   const sense = described.senses.find((one) => one.slot === slot.slot);
   const words = sense.words.slice(0, 6).map((word) => word.name).join(", ");
   const position = described.senses.indexOf(sense) + 1;
   const which = described.senses.length === 1
     ? "The label has one sense, in "
     : `Sense ${position} of ${described.senses.length} was chosen, in `;
-  const others = part.slots.slice(1).map((other) =>
+  const others = rest.map((other) =>
     ` Cluster ${other.cluster} was reached too and gave ${percent(other.score)}.`);
   return make("p", { class: "sense-chosen" }, which,
     make("a", { href: `#map/${slot.cluster}` }, `cluster ${slot.cluster}`),
@@ -123,5 +125,8 @@ function wordList(margin, title) {
         word.name, " ", make("span", { class: "figure" }, signed(word.amount)))))),
   ];
 }
+
+// Scores end at 1; between slots that both came there, the larger margin says which is surer.
+const bySure = (a, b) => (Math.abs(a.score - b.score) > 1e-6 ? b.score - a.score : b.margin.total - a.margin.total);
 
 const signed = (amount) => `${amount > 0 ? "+" : "−"}${Math.abs(amount).toFixed(2)}`;
