@@ -26,8 +26,8 @@ from tests.browser.chromium import find_chromium, launch_options  # noqa: E402
 PICTURES = ROOT / "docs" / "pictures"
 SIZE = {"width": 1000, "height": 700}
 TEXT = (
-    "The transit of Mercury: for five hours the smallest planet crossed the face of the sun. "
-    "Astronomers with a telescope saw its orbit near perihelion, scorched and innermost."
+    "Silvery and liquid, mercury was once in every thermometer. It is poisonous, and the "
+    "laboratory keeps the amalgam in a closed flask."
 )
 
 

@@ -76,7 +76,7 @@ function sentenceOfSense(part, slots, described) {
   const position = described.senses.indexOf(sense) + 1;
   const which = described.senses.length === 1
     ? "The label has one sense, in "
-    : `Sense ${position} of ${described.senses.length} was chosen, in `;
+    : `Sense ${position} of ${described.senses.length} was chosen (it scores best), in `;
   const others = rest.map((other) =>
     ` Cluster ${other.cluster} was reached too and gave ${percent(other.score)}.`);
   return make("p", { class: "sense-chosen" }, which,
