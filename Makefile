@@ -6,7 +6,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 NATIVE := $(shell find native -name '*.cpp' -o -name '*.hpp') CMakeLists.txt pyproject.toml
 
-.PHONY: demo test native-test sanitize benchmark clean
+.PHONY: demo test native-test sanitize benchmark screenshots clean
 
 demo: $(VENV)/installed
 	$(BIN)/polyseme demo
@@ -37,11 +37,15 @@ sanitize: $(VENV)/installed-dev
 benchmark: $(VENV)/installed
 	$(BIN)/python -m benchmarks --data $(DATA)
 
+# The pictures of the README, taken of the demo's model in Chromium
+screenshots: $(VENV)/installed-dev
+	$(BIN)/python tools/screenshots.py
+
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/installed: $(VENV)/bin/python $(NATIVE)
-	$(BIN)/pip install --quiet --disable-pip-version-check -e .
+	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[server]'
 	touch $@
 
 $(VENV)/installed-dev: $(VENV)/installed

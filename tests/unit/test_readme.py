@@ -26,8 +26,8 @@ DOCUMENTS = [
     "docs/settings.md",
     "docs/text.md",
 ]
-OURS = ("src/polyseme", "native", "tests", "benchmarks")
-SOURCES = (".py", ".pyi", ".hpp", ".cpp", ".txt")
+OURS = ("src/polyseme", "native", "tests", "benchmarks", "tools")
+SOURCES = (".py", ".pyi", ".hpp", ".cpp", ".txt", ".js", ".css", ".html")
 
 
 def text_of(name: str) -> str:

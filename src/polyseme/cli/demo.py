@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import shutil
+import sys
 from collections import Counter
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import click
@@ -13,9 +16,12 @@ from rich.text import Text
 
 from polyseme.cli.errors import note
 from polyseme.cli.rendering import print_senses
+from polyseme.cli.serve import require_server
 from polyseme.cli.shared import common_options, console, plain_table, print_json
 from polyseme.demo.corpus import AMBIGUOUS_LABELS
 from polyseme.demo.experiment import DemoResult, run_demo
+from polyseme.demo.text_model import train_text_model
+from polyseme.threads import count_threads
 
 __all__ = ["demo"]
 
@@ -27,26 +33,85 @@ __all__ = ["demo"]
     type=click.Path(path_type=Path),
     help="Folder to keep the model in, for the other verbs.",
 )
+@click.option(
+    "--serve",
+    is_flag=True,
+    help="In the end, serve a model of the corpus and its page on this machine, until Ctrl-C.",
+)
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=8000,
+    metavar="N",
+    help="Port of --serve, 0 for a free one; 8000 by default.",
+)
 @common_options(seed=True)
-def demo(save: Path | None, n_threads: int | None, seed: int, as_json: bool) -> None:
+def demo(
+    save: Path | None,
+    serve: bool,
+    port: int,
+    n_threads: int | None,
+    seed: int,
+    as_json: bool,
+) -> None:
     """Train on a small made-up corpus and show what senses are good for.
 
     Some labels of the corpus are ambiguous (apple, bat, tank, ...) and the true sense of
     each text is known. Trains once with one cluster a label and once with two, and
-    compares.
+    compares. What is saved or served takes texts: the second model, with a text pipeline.
     """
+    if serve:
+        require_server()
     result = run_demo(seed=seed, n_threads=n_threads)
-    if save is not None:
-        result.model.save(save)
-        note(f'saved; try "polyseme senses {save} bat".')
     if as_json:
         print_json(_as_json(result))
+    else:
+        _print(console(), result)
+    if save is not None:
+        train_text_model(seed=seed, n_threads=n_threads).save(save)
+        note(f'saved; try "polyseme senses {save} bat".')
+    if not serve:
+        if not as_json:
+            _print_how_to_open(console(), save)
         return
-    out = console()
+    if save is not None:
+        _serve(save, port, n_threads)
+        return
+    with TemporaryDirectory() as folder:
+        model = Path(folder) / "demo"
+        train_text_model(seed=seed, n_threads=n_threads).save(model)
+        _serve(model, port, n_threads)
+
+
+def _serve(model: Path, port: int, n_threads: int | None) -> None:
+    from polyseme.server.running import serve
+    from polyseme.server.settings import ServerSettings
+
+    def say(url: str) -> None:
+        note(f"open {url} in a browser; stop with Ctrl-C.")
+
+    settings = ServerSettings(n_threads=count_threads(n_threads), reload_seconds=0)
+    serve({"demo": model}, settings, port=port, on_start=say)
+
+
+def _print(out: Console, result: DemoResult) -> None:
     _print_corpus(out, result)
     _print_accuracy(out, result)
     _print_labels(out, result)
     _print_agreement(out, result)
+
+
+def _print_how_to_open(out: Console, save: Path | None) -> None:
+    """Say how to see the model in a browser, with a command that works from here."""
+    verb = "demo --serve" if save is None else f"serve {save}"
+    program = "polyseme"
+    if shutil.which(program) is None:
+        here, python = Path.cwd(), Path(sys.executable)
+        python = python.relative_to(here) if python.is_relative_to(here) else python
+        program = f"{python} -m polyseme"
+    _heading(out, "Look at it in a browser")
+    out.print(f"{program} {verb}", markup=False, highlight=False, soft_wrap=True)
+    out.print("then open http://127.0.0.1:8000: try texts, see senses, the map and the quality.")
 
 
 def _print_corpus(out: Console, result: DemoResult) -> None:

@@ -12,9 +12,19 @@ from polyseme.cli.errors import note
 from polyseme.cli.shared import common_options, print_json
 from polyseme.threads import count_threads
 
-__all__ = ["serve"]
+__all__ = ["require_server", "serve"]
 
 NEEDED = ("fastapi", "uvicorn", "prometheus_client")
+
+
+def require_server() -> None:
+    """Refuse to go on without the packages of the extra ``server``."""
+    missing = [name for name in NEEDED if find_spec(name) is None]
+    if missing:
+        raise ValueError(
+            f"a server needs {', '.join(missing)}; install them with: "
+            "pip install 'polyseme[server]'"
+        )
 
 
 def _limit(option: str, default: int, text: str) -> Callable[[Any], Any]:
@@ -82,15 +92,10 @@ def serve(
     """Answer questions about documents over HTTP, until Ctrl-C.
 
     MODEL is a model's folder, or NAME=FOLDER; clients who name no model get the first. A model
-    that is replaced on disk is loaded again without a pause. What can be asked is described at
-    /openapi.json.
+    that is replaced on disk is loaded again without a pause. The address itself is a page to try
+    the models; what else can be asked is described at /openapi.json.
     """
-    missing = [name for name in NEEDED if find_spec(name) is None]
-    if missing:
-        raise ValueError(
-            f"a server needs {', '.join(missing)}; install them with: "
-            "pip install 'polyseme[server]'"
-        )
+    require_server()
     from polyseme.server.model_store import models_named
     from polyseme.server.running import is_loopback
     from polyseme.server.running import serve as run

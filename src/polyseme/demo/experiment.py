@@ -33,6 +33,7 @@ SETTINGS: dict[str, Any] = {
     "beam_size": 2,
     "merge": "mean",
 }
+DISENTANGLED: dict[str, Any] = {"copies": 2, "assignment": "coverage"}
 
 
 @dataclass(frozen=True)
@@ -89,9 +90,7 @@ def run_demo(*, seed: int = 0, n_threads: int | None = None) -> DemoResult:
 
     models = {
         "plain": XRLinear(copies=1, rounds=0, **SETTINGS, seed=seed, n_threads=n_threads),
-        "disentangled": XRLinear(
-            copies=2, assignment="coverage", **SETTINGS, seed=seed, n_threads=n_threads
-        ),
+        "disentangled": XRLinear(**DISENTANGLED, **SETTINGS, seed=seed, n_threads=n_threads),
     }
     ambiguous = np.isin(names, AMBIGUOUS_LABELS)
     accuracy = {}

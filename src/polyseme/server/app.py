@@ -15,6 +15,7 @@ from starlette.responses import Response
 from polyseme.server.guard import Guard
 from polyseme.server.metrics import ServerMetrics
 from polyseme.server.model_store import ModelStore
+from polyseme.server.page_files import make_page_routes
 from polyseme.server.problems import add_problem_handlers
 from polyseme.server.routes import make_routes
 from polyseme.server.schemas import HealthResponse
@@ -68,6 +69,7 @@ def create_app(
     app.add_middleware(Guard, settings=settings, metrics=metrics)
     add_problem_handlers(app)
     app.include_router(make_routes(service))
+    app.include_router(make_page_routes())
     _add_watching(app, store, metrics)
     if settings.token is not None:
         _describe_token(app)

@@ -1,0 +1,47 @@
+// Elements are made here. Strings become text nodes, so nothing that a model or a user says is markup.
+
+const SVG = "http://www.w3.org/2000/svg";
+
+function fill(element, attributes, children) {
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else if (value === true) element.setAttribute(name, "");
+    else if (value !== false && value != null) element.setAttribute(name, value);
+  }
+  element.append(...children.flat().filter((child) => child != null).map((child) =>
+    child instanceof Node ? child : String(child)));
+  return element;
+}
+
+export function make(tag, attributes = {}, ...children) {
+  return fill(document.createElement(tag), attributes, children);
+}
+
+export function draw(tag, attributes = {}, ...children) {
+  return fill(document.createElementNS(SVG, tag), attributes, children);
+}
+
+export const find = (id) => document.getElementById(id);
+
+export function count(n, one, many = `${one}s`) {
+  return `${n.toLocaleString("en")} ${n === 1 ? one : many}`;
+}
+
+export const percent = (share, digits = 0) => `${(100 * share).toFixed(digits)}%`;
+
+// A bar beside a figure. The figure says it all, so the bar is hidden from screen readers.
+export function bar(share) {
+  const inner = make("span", { class: "bar-inner" });
+  inner.style.width = `${Math.max(0, Math.min(1, share)) * 100}%`;
+  return make("span", { class: "bar", "aria-hidden": "true" }, inner);
+}
+
+export function table(caption, head, rows) {
+  return make("div", { class: "table", tabindex: "0", role: "region", "aria-label": caption },
+    make("table", {},
+      make("caption", {}, caption),
+      make("thead", {}, make("tr", {}, head.map((cell) => make("th", { scope: "col" }, cell)))),
+      make("tbody", {}, rows.map(([first, ...others]) => make("tr", {},
+        make("th", { scope: "row" }, first),
+        others.map((cell) => make("td", {}, cell)))))));
+}

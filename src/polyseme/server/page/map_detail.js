@@ -1,0 +1,63 @@
+// What is said beside the map about the chosen node.
+
+import { get, latestOnly } from "./api.js";
+import { count, find, make } from "./dom.js";
+
+const MOST_LABELS = 200, MOST_LINKS = 40;
+let run, markLabel;
+
+export function begin(tell) {
+  run = latestOnly(tell.showProblem);
+  ({ markLabel } = tell);
+}
+
+export function clear() {
+  run(async () => find("map-detail").replaceChildren());
+}
+
+export function show(icicle, place) {
+  run(async (signal, isCurrent) => {
+    const node = icicle.levels[place.level][place.node];
+    const isCluster = place.level === icicle.last;
+    const head = [
+      make("h3", {}, icicle.title(place)),
+      make("p", { class: "quiet" }, `${count(node.n_labels, "label")}.`),
+      make("h4", {}, "Words that lead here"),
+      make("p", {}, node.words.length ? node.words.join(", ") : "None are known."),
+    ];
+    if (!isCluster) {
+      find("map-detail").replaceChildren(...head,
+        make("h4", {}, "Largest labels"), labelList(node.labels), ...linkList(icicle));
+      return;
+    }
+    const cluster = await get(`clusters/${place.node}`, { limit: MOST_LABELS }, signal);
+    if (!isCurrent()) return;
+    const several = cluster.labels.filter((label) => label.n_senses > 1);
+    find("map-detail").replaceChildren(...head,
+      make("h4", {}, several.length ? "Labels that are elsewhere too" : "No label here is elsewhere too"),
+      labelList(several),
+      make("h4", {}, "Other labels"),
+      labelList(cluster.labels.filter((label) => label.n_senses === 1)),
+      cluster.n_labels > cluster.labels.length
+        ? make("p", {}, `The largest ${cluster.labels.length} are listed.`) : null);
+  });
+}
+
+const labelList = (labels) => make("ul", { class: "plain words" }, labels.map((label) => make("li", {},
+  make("a", { class: "chip", href: `#senses/${label.label}` }, label.name))));
+
+// The lines of the map as a list, for those who cannot point at them.
+function linkList(icicle) {
+  if (icicle.links.length === 0) return [make("p", {}, "No label has several senses.")];
+  const items = icicle.links.slice(0, MOST_LINKS).map((link) => {
+    const button = make("button", { type: "button", class: "chip", "aria-pressed": "false" }, link.name);
+    button.addEventListener("click", () => {
+      const isOn = button.getAttribute("aria-pressed") === "true";
+      for (const other of button.closest("ul").querySelectorAll("button")) other.setAttribute("aria-pressed", "false");
+      button.setAttribute("aria-pressed", String(!isOn));
+      markLabel(isOn ? null : link.label);
+    });
+    return make("li", {}, button);
+  });
+  return [make("h4", {}, "Show the lines of"), make("ul", { class: "plain words" }, items)];
+}

@@ -1,0 +1,111 @@
+// Quality: the evaluation that a model keeps.
+
+import { chosen, get, latestOnly } from "./api.js";
+import { bar, count, draw, find, make, percent, table } from "./dom.js";
+
+const SIDE = 300, EDGE = 36;
+let run;
+
+export function begin({ showProblem }) {
+  run = latestOnly(showProblem);
+}
+
+export function forget() {
+  find("quality").replaceChildren();
+}
+
+export function show() {
+  run(async (signal, isCurrent) => {
+    const answer = await get("quality", {}, signal);
+    if (isCurrent()) find("quality").replaceChildren(...parts(answer));
+  });
+}
+
+function parts({ report, seconds }) {
+  const cost = table("What training took, in seconds", ["Phase", "Seconds"],
+    Object.entries(seconds).map(([phase, taken]) => [phase, taken.toFixed(2)]));
+  if (report === null) {
+    return [make("p", {}, `The model “${chosen.model}” keeps no report: it was trained without held-out ` +
+      "texts, or from features. “polyseme evaluate” measures it on a test set."), cost];
+  }
+  return [
+    make("p", {}, `Measured on ${count(report.n_documents, "text")} that the model did not learn from, ` +
+      `with ${count(report.n_labels, "label")}.`,
+      report.refitted ? " Afterwards it was trained again, on all texts." : ""),
+    ...threshold(report.threshold),
+    ...coverage(report.beam_coverage),
+    make("div", { class: "columns" },
+      make("div", {}, accuracy(report.accuracy), frequencies(report.by_label_frequency)),
+      make("div", {}, ...reliability(report.reliability))),
+    cost,
+  ];
+}
+
+function threshold(cut) {
+  if (!cut) return [];
+  const wanted = cut.wanted_precision;
+  const why = wanted == null ? "chosen for the best F1" : `chosen for ${percent(wanted)} precision`;
+  return [make("p", {}, `With the threshold of ${percent(cut.threshold)} (${why}), ` +
+    `${percent(cut.precision, 1)} of the suggested labels are right, ${percent(cut.recall, 1)} of the true ` +
+    `labels are found, and a text gets ${cut.labels_per_document.toFixed(1)} labels.`)];
+}
+
+function coverage(share) {
+  if (share == null) return [];
+  return [make("p", { id: "coverage" }, "Coverage: the clusters that are searched hold ",
+    make("strong", {}, `${share.toFixed(1)}%`), " of the true labels; the others cannot be found.", bar(share / 100))];
+}
+
+function accuracy(figures) {
+  const cuts = [...new Set(Object.keys(figures).map((name) => Number(name.split("@")[1])))].sort((a, b) => a - b);
+  const measures = [...new Set(Object.keys(figures).map((name) => name.split("@")[0]))];
+  return table("Accuracy, in percent", ["Among the first", ...cuts.map(String)], measures.map((measure) =>
+    [measure, ...cuts.map((k) => figures[`${measure}@${k}`]?.toFixed(1) ?? "")]));
+}
+
+function frequencies(rows) {
+  const shown = (share) => make("span", { class: "with-bar" },
+    make("span", { class: "figure" }, share.toFixed(1)), bar(share / 100));
+  return table("First five suggestions (P@5 and R@5), by how many training texts a label has; in percent",
+    ["Training texts", "Labels", "Right", "Found"], rows.map((row) =>
+      [range(row), row.n_labels.toLocaleString("en"),
+        row.n_suggested ? shown(row.precision) : "none suggested",
+        row.n_true ? shown(row.recall) : "none to find"]));
+}
+
+function range({ least, most }) {
+  if (most === null) return `${least.toLocaleString("en")} and more`;
+  return least === most ? String(least) : `${least.toLocaleString("en")} to ${most.toLocaleString("en")}`;
+}
+
+function reliability(found) {
+  if (!found) return [];
+  const at = (x, y) => [EDGE + x * SIDE, EDGE / 2 + (1 - y) * SIDE];
+  const largest = Math.max(...found.bins.map((bin) => bin.n), 1);
+  const line = (from, to, kind) => draw("line", { class: kind, x1: from[0], y1: from[1], x2: to[0], y2: to[1] });
+  const text = ([x, y], anchor, words) => draw("text", { x, y, "text-anchor": anchor }, words);
+  const points = found.bins.map((bin) => at(bin.mean_probability, bin.share_right));
+  const size = SIDE + 1.5 * EDGE + 8;
+  const picture = draw("svg", { class: "reliability", viewBox: `0 0 ${size} ${size}`, role: "img",
+    "aria-label": "Reliability diagram; the table below has the same figures" },
+    [0, 0.25, 0.5, 0.75, 1].flatMap((tick) => [
+      line(at(0, tick), at(1, tick), "grid"),
+      line(at(tick, 0), at(tick, 1), "grid"),
+      text([at(0, tick)[0] - 5, at(0, tick)[1] + 4], "end", percent(tick)),
+      text([at(tick, 0)[0], at(tick, 0)[1] + 15], "middle", percent(tick)),
+    ]),
+    line(at(0, 0), at(1, 1), "ideal"),
+    draw("polyline", { class: "curve", points: points.map((point) => point.join(",")).join(" ") }),
+    found.bins.map((bin, i) => draw("circle", { class: "point", cx: points[i][0], cy: points[i][1],
+      r: 3 + 6 * Math.sqrt(bin.n / largest) }, draw("title", {}, `${count(bin.n, "suggestion")}`))),
+    text([at(0.5, 0)[0], at(0, 0)[1] + 32], "middle", "probability that the model gave"));
+  return [
+    make("h3", {}, "Reliability"),
+    make("p", {}, `Of the suggestions with a probability of 30%, 30% should be right. Probabilities are off by ` +
+      `${(100 * found.calibration_error).toFixed(1)} points on average; on the dashed line they would be exact.`),
+    make("figure", {}, picture),
+    table("Reliability", ["Probability", "Suggestions", "Mean", "Right"], found.bins.map((bin) =>
+      [`${percent(bin.low)} to ${percent(bin.high)}`, bin.n.toLocaleString("en"),
+        percent(bin.mean_probability, 1), percent(bin.share_right, 1)])),
+  ];
+}

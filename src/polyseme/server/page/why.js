@@ -1,0 +1,132 @@
+// Why a label is suggested: words marked in the text, the way through the tree, the sense.
+
+import { get, latestOnly, post } from "./api.js";
+import { find, make, percent } from "./dom.js";
+
+const STRENGTHS = 5;
+const N_LISTED = 8;
+let run;
+
+export function begin({ showProblem }) {
+  run = latestOnly((error) => {
+    close();
+    showProblem(error);
+  });
+}
+
+export function close() {
+  find("why").hidden = true;
+  run(async () => {});
+}
+
+export function explain(text, label) {
+  run(async (signal, isCurrent) => {
+    const [answer, described] = await Promise.all([
+      post("explain", { text, labels: [label], n_words: 1000 }, signal),
+      get(`labels/${label}`, {}, signal),
+    ]);
+    if (isCurrent()) showWhy(text, answer, described);
+  });
+}
+
+function showWhy(text, { labels: [part], spans }, described) {
+  find("heading-why").textContent = `Why “${part.name}”?`;
+  find("why").hidden = false;
+  if (part.slots.length === 0) {
+    find("why-content").replaceChildren(make("p", {}, "No cluster of this label was reached by this text."));
+    return;
+  }
+  const slots = [...part.slots].sort(bySure);
+  const slot = slots[0];
+  const steps = [
+    ...slot.path.map((step, i) => ({
+      title: i === slot.path.length - 1 ? `Cluster ${step.node}` : `Part ${step.node}`,
+      score: step.score,
+      margin: step.margin,
+    })),
+    { title: `“${part.name}”`, score: slot.score, margin: slot.margin },
+  ];
+  const marked = make("div", { class: "marked", role: "region", "aria-label": "The text, words marked", tabindex: "0" });
+  const listed = make("div");
+  const buttons = steps.map((step, i) => make("button", {
+    type: "button",
+    class: "step",
+    onclick: () => select(i),
+  }, make("span", {}, step.title), make("span", { class: "figure" }, percent(step.score))));
+
+  function select(chosen) {
+    buttons.forEach((button, i) => button.setAttribute("aria-pressed", String(i === chosen)));
+    const { margin } = steps[chosen];
+    marked.replaceChildren(...markedText(text, margin.contributions, spans));
+    listed.replaceChildren(...wordList(margin, steps[chosen].title));
+  }
+
+  find("why-content").replaceChildren(
+    sentenceOfSense(part, slots, described),
+    make("p", { class: "quiet" }, "The way through the tree; choose a step to see which words led there:"),
+    make("ol", { class: "plain path" }, buttons.map((button) => make("li", {}, button))),
+    marked, listed);
+  select(steps.length - 1);
+}
+
+function sentenceOfSense(part, slots, described) {
+  const [slot, ...rest] = slots;
+  const sense = described.senses.find((one) => one.slot === slot.slot);
+  const words = sense.words.slice(0, 6).map((word) => word.name).join(", ");
+  const position = described.senses.indexOf(sense) + 1;
+  const which = described.senses.length === 1
+    ? "The label has one sense, in "
+    : `Sense ${position} of ${described.senses.length} was chosen (it scores best), in `;
+  const others = rest.map((other) =>
+    ` Cluster ${other.cluster} was reached too and gave ${percent(other.score)}.`);
+  return make("p", { class: "sense-chosen" }, which,
+    make("a", { href: `#map/${slot.cluster}` }, `cluster ${slot.cluster}`),
+    words ? `: ${words}.` : ".", ...others, " ",
+    make("a", { href: `#senses/${part.label}` }, `All about “${part.name}”`));
+}
+
+// Amounts are shared out over the places of a word; where words overlap, amounts add up.
+function markedText(text, contributions, spans) {
+  const characters = Array.from(text); // as the server counts them
+  const amountOf = new Map(contributions.map((word) => [word.feature, word.amount]));
+  const own = spans.filter(([feature]) => amountOf.has(feature));
+  const places = new Map();
+  for (const [feature] of own) places.set(feature, (places.get(feature) ?? 0) + 1);
+  const changes = new Map();
+  const change = (at, by) => changes.set(at, (changes.get(at) ?? 0) + by);
+  for (const [feature, start, end] of own) {
+    const amount = amountOf.get(feature) / places.get(feature);
+    change(start, amount);
+    change(end, -amount);
+  }
+  const bounds = [...new Set([0, ...changes.keys(), characters.length])].sort((a, b) => a - b);
+  let amount = 0;
+  const pieces = bounds.slice(0, -1).map((start, i) => {
+    amount += changes.get(start) ?? 0;
+    return { text: characters.slice(start, bounds[i + 1]).join(""), amount };
+  });
+  const most = Math.max(...pieces.map((piece) => Math.abs(piece.amount)), 1e-9);
+  return pieces.map((piece) => {
+    const strength = Math.round((STRENGTHS * Math.abs(piece.amount)) / most);
+    if (strength === 0 || piece.text.trim() === "") return document.createTextNode(piece.text);
+    const direction = piece.amount > 0 ? "for" : "against";
+    return make("mark", { class: `${direction} strength-${strength}`, title: signed(piece.amount) }, piece.text);
+  });
+}
+
+function wordList(margin, title) {
+  const strongest = [...margin.contributions]
+    .sort((a, b) => Math.abs(b.amount) - Math.abs(a.amount)).slice(0, N_LISTED);
+  if (strongest.length === 0) return [make("p", {}, `No word of the text speaks for or against ${title}.`)];
+  return [
+    make("p", { class: "quiet" }, `What counted most for ${title}; below zero speaks against it:`),
+    make("ul", { class: "plain words" }, strongest.map((word) => make("li", {},
+      make("span", { class: `chip ${word.amount > 0 ? "for" : "against"}` },
+        word.name, " ", make("span", { class: "figure" }, signed(word.amount)))))),
+  ];
+}
+
+// Scores end at 1; between slots that both came there, the larger margin says which is surer.
+const bySure = (a, b) => (Math.abs(a.score - b.score) > 1e-6 ? b.score - a.score : b.margin.total - a.margin.total);
+
+const signed = (amount) => `${amount > 0 ? "+" : "−"}${Math.abs(amount).toFixed(2)}`;

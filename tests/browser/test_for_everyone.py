@@ -1,0 +1,63 @@
+"""The page for eyes, screens and tools of all kinds."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.browser.test_page import PARTS, TEXT, suggestion, type_text
+
+pytest.importorskip("playwright.sync_api", reason="There is no Playwright.")
+axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="There is no axe-core.")
+
+from playwright.sync_api import expect  # noqa: E402
+
+PHONE = {"viewport": {"width": 360, "height": 740}, "has_touch": True, "is_mobile": True}
+READY = {
+    "try": ".starter",
+    "senses": "#found a",
+    "map": ".box",
+    "quality": ".reliability",
+}
+
+
+def fill_part(page, part):
+    """Wait until a part shows what it can show."""
+    page.wait_for_selector(READY[part])
+    if part == "try":
+        type_text(page, TEXT)
+        suggestion(page, "tank").click()
+        page.wait_for_selector(".marked mark")
+    elif part == "senses":
+        page.locator("#found a").first.click()
+        page.wait_for_selector("article.sense")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("part", PARTS)
+def test_axe_finds_nothing_serious(visit, part, scheme):
+    page = visit(part, color_scheme=scheme)
+    fill_part(page, part)
+    found = axe.Axe().run(page).response["violations"]
+    serious = [
+        (one["id"], [node["html"][:200] for node in one["nodes"]])
+        for one in found
+        if one["impact"] in ("serious", "critical")
+    ]
+    assert serious == []
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_a_phone_shows_all_without_sideways_scrolling(visit, part):
+    page = visit(part, **PHONE)
+    fill_part(page, part)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+
+
+def test_the_page_is_dark_where_people_want_it_dark(visit):
+    def ground(page):
+        expect(page.get_by_role("heading", name="Try")).to_be_visible()
+        color = page.evaluate("getComputedStyle(document.body).backgroundColor")
+        return sum(int(part) for part in color[4:-1].split(","))
+
+    assert ground(visit("try", color_scheme="light")) > 700
+    assert ground(visit("try", color_scheme="dark")) < 100

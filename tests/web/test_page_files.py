@@ -1,0 +1,67 @@
+"""The files of the page, as they are sent."""
+
+from __future__ import annotations
+
+import re
+from importlib import resources
+
+import pytest
+
+from tests.web.conftest import assert_problem, client_with
+
+FILES = sorted(file.name for file in resources.files("polyseme.server").joinpath("page").iterdir())
+TYPES = {
+    "html": "text/html; charset=utf-8",
+    "css": "text/css; charset=utf-8",
+    "js": "text/javascript; charset=utf-8",
+    "svg": "image/svg+xml",
+}
+
+
+def test_the_page_is_at_the_root_and_may_only_load_from_its_server(client):
+    response = client.get("/")
+    assert response.status_code == 200
+    assert response.headers["content-type"] == TYPES["html"]
+    policy = response.headers["content-security-policy"]
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+    assert "//" not in policy
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_every_file_has_its_type_and_names_no_other_host(client, name):
+    response = client.get(f"/page/{name}")
+    assert response.headers["content-type"] == TYPES[name.rpartition(".")[2]]
+    assert response.headers["x-content-type-options"] == "nosniff"
+    assert set(re.findall(r"https?://[\w.]+", response.text)) <= {"http://www.w3.org"}
+
+
+@pytest.mark.parametrize("name", [name for name in FILES if name.endswith(".js")])
+def test_no_script_writes_markup(client, name):
+    forbidden = r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b"
+    assert re.findall(forbidden, client.get(f"/page/{name}").text) == []
+
+
+def test_all_that_the_page_names_is_there(client):
+    named = re.findall(r'(?:href|src)="(page/[^"]+)"', client.get("/").text)
+    assert named
+    assert {client.get(f"/{path}").status_code for path in named} == {200}
+
+
+def test_a_file_that_is_known_is_not_sent_again(client):
+    first = client.get("/page/main.js")
+    again = client.get("/page/main.js", headers={"If-None-Match": first.headers["etag"]})
+    assert again.status_code == 304
+    assert again.content == b""
+
+
+@pytest.mark.parametrize("name", ["other.js", "..%2Fapp.py", "%2e%2e/app.py"])
+def test_other_files_are_not_there(client, name):
+    assert_problem(client.get(f"/page/{name}"), 404)
+
+
+def test_the_page_itself_needs_no_token(store):
+    with client_with(store, token="secret") as client:
+        assert client.get("/").status_code == 200
+        assert client.get("/page/main.js").status_code == 200
+        assert_problem(client.get("/v1/models"), 401)
