@@ -107,6 +107,9 @@ class LinearLevel:
     n_weights: int
     def slot_weights(self, cluster: int, slot: int) -> tuple[_Int32, _Float]: ...
     def all_weights(self) -> tuple[_Int64, _Int32, _Float]: ...
+    def replaced(
+        self, other: LinearLevel, is_replaced: npt.NDArray[np.uint8]
+    ) -> dict[str, npt.NDArray[Any]]: ...
 
 def linear_level(
     slot_starts: npt.NDArray[Any],
