@@ -261,6 +261,32 @@ void LinearLevel::for_each_weight(int64_t feature, const std::function<void(int6
     });
 }
 
+void LinearLevel::unpack(std::span<const uint8_t> is_wanted, std::vector<PackedCluster>& clusters) const {
+    for (int64_t c = 0; c < n_clusters(); ++c) {
+        if (!is_wanted[c]) continue;
+        const int64_t begin = first_slot(c), end = first_slot(c + 1);
+        clusters[c].bias.assign(view_.bias + begin, view_.bias + end);
+        if (view_.scales) clusters[c].scales.assign(view_.scales + begin, view_.scales + end);
+    }
+    for (int64_t f = 0; f < view_.n_features; ++f)
+        for_each_row(f, [&](int64_t c, const uint8_t* row, uint32_t size) {
+            if (!is_wanted[c]) return;
+            clusters[c].features.push_back(static_cast<int32_t>(f));
+            clusters[c].sizes.push_back(size);
+            clusters[c].bytes.insert(clusters[c].bytes.end(), row, row + size);
+        });
+}
+
+LevelWeights replace_clusters(const LinearLevel& level, const LinearLevel& other,
+                              std::span<const uint8_t> is_replaced) {
+    std::vector<uint8_t> is_kept(is_replaced.size());
+    for (size_t c = 0; c < is_replaced.size(); ++c) is_kept[c] = !is_replaced[c];
+    std::vector<PackedCluster> clusters(is_replaced.size());
+    level.unpack(is_kept, clusters);
+    other.unpack(is_replaced, clusters);
+    return join_clusters(clusters, level.n_features());
+}
+
 RecordShape LinearLevel::shape(int64_t feature) const {
     const uint8_t* const record = bytes_.data() + record_start(feature);
     const auto kind = static_cast<RecordKind>(record[0]);

@@ -58,6 +58,7 @@ class LinearLevel {
     int64_t first_slot(int64_t cluster) const { return view_.slot_starts[cluster]; }
     int64_t size(int64_t cluster) const { return first_slot(cluster + 1) - first_slot(cluster); }
     int64_t n_weights() const;
+    bool has_byte_weights() const { return view_.scales != nullptr; }
 
     // Looks up the features of a document for these clusters.
     void find(const Document& document, std::span<const int32_t> clusters, FoundRows& found) const;
@@ -74,6 +75,9 @@ class LinearLevel {
 
     // Calls visit(slot, weight) for every weight of a feature, slots ascending.
     void for_each_weight(int64_t feature, const std::function<void(int64_t, float)>& visit) const;
+
+    // Takes clusters apart again, byte for byte as they were joined; only those that are wanted.
+    void unpack(std::span<const uint8_t> is_wanted, std::vector<PackedCluster>& clusters) const;
 
   private:
     RowForm row_form(int64_t cluster) const { return RowForm(size(cluster), view_.scales != nullptr); }
@@ -95,5 +99,9 @@ class LinearLevel {
     std::vector<int64_t> long_starts_;
     AddRows add_short_, add_long_;
 };
+
+// The level with some of its clusters taken from another one, and all others as they are.
+LevelWeights replace_clusters(const LinearLevel& level, const LinearLevel& other,
+                              std::span<const uint8_t> is_replaced);
 
 }  // namespace polyseme

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "level_weights.hpp"
 #include "parallel_for.hpp"
 #include "sparse_view.hpp"
 
@@ -32,6 +33,16 @@ Out<T> to_numpy(std::vector<T, Allocator>&& values) {
     auto* owner = new Owner(std::move(values));
     nb::capsule capsule(owner, [](void* p) noexcept { delete static_cast<Owner*>(p); });
     return Out<T>(owner->data(), {owner->size()}, capsule);
+}
+
+// The arrays of a level by name.
+inline nb::dict to_python(LevelWeights&& level) {
+    nb::dict arrays;
+    arrays["record_sizes"] = to_numpy(std::move(level.record_sizes));
+    arrays["bytes"] = to_numpy(std::move(level.bytes));
+    arrays["scales"] = to_numpy(std::move(level.scales));
+    arrays["bias"] = to_numpy(std::move(level.bias));
+    return arrays;
 }
 
 inline void require(bool condition, const char* message) {

@@ -94,6 +94,19 @@ nb::tuple all_weights(const BoundLevel& bound) {
     return nb::make_tuple(to_numpy(std::move(starts)), to_numpy(std::move(slots)), to_numpy(std::move(weights)));
 }
 
+nb::dict replaced(const BoundLevel& bound, const BoundLevel& other, const In<uint8_t>& is_replaced) {
+    const LinearLevel &level = *bound.level, &source = *other.level;
+    require(level.n_clusters() == source.n_clusters() && level.n_features() == source.n_features(),
+            "the levels differ in clusters or features");
+    require(static_cast<int64_t>(is_replaced.size()) == level.n_clusters(),
+            "is_replaced must have an entry for each cluster");
+    require(level.has_byte_weights() == source.has_byte_weights() || source.n_slots() == 0 || level.n_slots() == 0,
+            "the levels differ in the kind of their weights");
+    return to_python(run_released(nb::none(), [&](RunControl&) {
+        return replace_clusters(level, source, {is_replaced.data(), is_replaced.size()});
+    }));
+}
+
 struct Scratch {
     BeamScratch beam;
     RankScratch rank;
@@ -360,7 +373,8 @@ void bind_prediction(nb::module_& m) {
         .def_prop_ro("n_weights", [](const BoundLevel& b) { return b.level->n_weights(); })
         .def("slot_weights", &slot_weights, nb::arg("cluster"), nb::arg("slot"),
              nb::arg("features").noconvert().none() = nb::none())
-        .def("all_weights", &all_weights);
+        .def("all_weights", &all_weights)
+        .def("replaced", &replaced, nb::arg("other"), nb::arg("is_replaced").noconvert());
     m.def("linear_level", &level_of, nb::arg("slot_starts").noconvert(),
           nb::arg("record_sizes").noconvert(), nb::arg("bytes").noconvert(),
           nb::arg("scales").noconvert(), nb::arg("bias").noconvert(), nb::arg("is_trusted"));

@@ -66,12 +66,7 @@ nb::dict train(const In<int64_t>& x_starts, const In<int32_t>& x_columns, const 
     auto trained = run_released(progress, [&](RunControl& control) {
         return train_clusters(task, solver, pruning, weight_bits == 8, seed, n_threads, control);
     });
-    nb::dict result;
-    result["record_sizes"] = to_numpy(std::move(trained.record_sizes));
-    result["bytes"] = to_numpy(std::move(trained.bytes));
-    result["scales"] = to_numpy(std::move(trained.scales));
-    result["bias"] = to_numpy(std::move(trained.bias));
-    return result;
+    return to_python(std::move(trained));
 }
 
 }  // namespace

@@ -110,6 +110,18 @@ TEST("the weights of a slot come back by feature") {
     CHECK(n_weights == n_expected && made.level->n_weights() == n_expected);
 }
 
+TEST("replaced clusters are those of the other level and all others stay byte for byte") {
+    // Features x slots; the second cluster grows by a slot.
+    const TableLevel level({0, 2, 3, 5}, {{1, 0, 2, 0, 3}, {0, 4, 5, 6, 0}, {0, 0, 0, 7, 8}}, true);
+    const TableLevel other({0, 0, 2, 2}, {{0, 9}, {3, 0}, {1, 2}}, true);
+    const TableLevel expected({0, 2, 4, 6}, {{1, 0, 0, 9, 0, 3}, {0, 4, 3, 0, 6, 0}, {0, 0, 1, 2, 7, 8}}, true);
+    const std::vector<uint8_t> is_replaced{0, 1, 0};
+    const LevelWeights made = replace_clusters(*level.level, *other.level, is_replaced);
+    CHECK(made.bytes == expected.weights.bytes);
+    CHECK(made.record_sizes == expected.weights.record_sizes);
+    CHECK(made.scales == expected.weights.scales && made.bias == expected.weights.bias);
+}
+
 TEST("bytes are within half a step of a slot's largest weight, and never zero") {
     const std::vector<std::vector<float>> table{{1.f, -5.f}, {0.004f, 0.001f}, {-0.502f, 2.f}};
     const TableLevel made({0, 2}, table, true);

@@ -4,7 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from polyseme import assignment, datasets, metrics, senses
+    from polyseme import assignment, datasets, metrics, senses, update
     from polyseme.estimate import estimate_training
     from polyseme.label_clusters import LabelClusters
     from polyseme.loading import load
@@ -23,6 +23,7 @@ __all__ = [
     "load",
     "metrics",
     "senses",
+    "update",
 ]
 
 # Where the names live that are not modules. All are imported when first used: scikit-learn and

@@ -109,6 +109,9 @@ class LinearLevel:
         self, cluster: int, slot: int, features: _Int32 | None = None
     ) -> tuple[_Int32, _Float]: ...
     def all_weights(self) -> tuple[_Int64, _Int32, _Float]: ...
+    def replaced(
+        self, other: LinearLevel, is_replaced: npt.NDArray[np.uint8]
+    ) -> dict[str, npt.NDArray[Any]]: ...
 
 def linear_level(
     slot_starts: npt.NDArray[Any],

@@ -60,6 +60,8 @@ class PartitionedClassifier(BaseEstimator):  # type: ignore[misc]
         For each round, the pairs that the beam can reach before and after.
     phase_seconds_ : dict
         What each phase of `fit` took.
+    updates_ : list of dict
+        How many documents and labels were added since `fit`; see `polyseme.update`.
     n_labels_, n_features_in_, n_documents_ : int
     """
 
@@ -85,6 +87,7 @@ class PartitionedClassifier(BaseEstimator):  # type: ignore[misc]
     clusters_: LabelClusters
     label_names_: Names | None
     feature_names_: Names | None
+    updates_: list[dict[str, int]]
 
     @abstractmethod
     def _make_matcher(self) -> Matcher: ...
@@ -178,6 +181,7 @@ class PartitionedClassifier(BaseEstimator):  # type: ignore[misc]
         self.label_names_, self.feature_names_ = names_of_labels, names_of_features
         self.n_documents_, self.n_features_in_ = features.shape
         self.n_labels_ = labels.n_columns
+        self.updates_ = []
         self.phase_seconds_ = dict(progress.seconds)
         self._after_fit()
         return self

@@ -55,6 +55,7 @@ def contents_of(model: XRLinear) -> Contents:
         "fan_outs": list(model.tree_.fan_outs),
         "assignments": model.assignments_,
         "phase_seconds": model.phase_seconds_,
+        "updates": model.updates_,
     }
     arrays: dict[str, npt.NDArray[Any]] = {
         "clusters.starts": model.clusters_.starts,
@@ -80,6 +81,7 @@ def restore(model: XRLinear, stored: StoredModel) -> None:
     model.n_documents_ = facts["n_documents"]
     model.assignments_ = _of_type(stored, "assignments", list)
     model.phase_seconds_ = _of_type(stored, "phase_seconds", dict)
+    model.updates_ = _updates(stored)
     model.tree_ = _tree(stored)
     model.clusters_ = _clusters(stored, model.n_labels_, model.tree_.n_clusters)
     n_slots = model.clusters_.n_slots
@@ -124,6 +126,17 @@ def _of_type(stored: StoredModel, name: str, kind: type) -> Any:
     if not isinstance(value, kind):
         raise _damaged(stored, f"{name} is {value!r}")
     return value
+
+
+def _updates(stored: StoredModel) -> list[dict[str, int]]:
+    updates: list[dict[str, int]] = _of_type(stored, "updates", list)
+    for update in updates:
+        if not isinstance(update, dict) or any(
+            type(update.get(name)) is not int or update[name] < 0
+            for name in ("n_documents", "n_labels")
+        ):
+            raise _damaged(stored, f"one of its updates is {update!r}")
+    return updates
 
 
 def _document_counts(stored: StoredModel, name: str, n: int) -> npt.NDArray[np.int64]:

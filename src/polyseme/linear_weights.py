@@ -105,10 +105,57 @@ class LinearWeights:
             how.n_threads,
             progress,
         )
+        return cls._from_native(slot_starts, arrays, X.n_columns)
+
+    def retrained(
+        self,
+        is_changed: npt.NDArray[np.bool_],
+        X: SparseRows,
+        training_rows: SparsePattern,
+        slot_starts: npt.NDArray[np.int64],
+        slot_targets: npt.NDArray[np.int32],
+        targets: SparsePattern,
+        how: LinearTraining,
+        *,
+        own_documents: SparsePattern | None = None,
+        progress: Callable[[int], None] | None = None,
+    ) -> LinearWeights:
+        """Train some clusters anew, as `train` does; the weights of all others stay bit for bit.
+
+        Parameters
+        ----------
+        is_changed : ndarray of bool, shape (n_clusters,)
+            Which clusters to train. Only these may have other slots than before.
+        """
+        if not is_changed.any():
+            return self
+        sizes = np.diff(slot_starts)
+        starts = np.zeros_like(slot_starts)
+        np.cumsum(np.where(is_changed, sizes, 0), out=starts[1:])
+        trained = LinearWeights.train(
+            X,
+            training_rows.only_columns(is_changed),
+            starts,
+            slot_targets[np.repeat(is_changed, sizes)],
+            targets,
+            how,
+            own_documents=own_documents,
+            progress=progress,
+        )
+        arrays = self.level.replaced(trained.level, is_changed.astype(np.uint8))
+        return self._from_native(slot_starts, arrays, X.n_columns)
+
+    @classmethod
+    def _from_native(
+        cls,
+        slot_starts: npt.NDArray[np.int64],
+        arrays: dict[str, npt.NDArray[Any]],
+        n_features: int,
+    ) -> LinearWeights:
         sizes = arrays["record_sizes"]
         if sizes.max(initial=0) <= np.iinfo(np.uint16).max:
             arrays["record_sizes"] = sizes.astype(np.uint16)
-        return cls(slot_starts=slot_starts, **arrays, n_features=X.n_columns, is_trusted=True)
+        return cls(slot_starts=slot_starts, **arrays, n_features=n_features, is_trusted=True)
 
     @cached_property
     def level(self) -> _native.LinearLevel:

@@ -71,6 +71,21 @@ class SparsePattern:
         starts, places = _places_of(self.starts, np.asarray(row_ids))
         return SparsePattern(starts, self.columns[places], self.n_columns)
 
+    def only_columns(self, is_kept: npt.NDArray[np.bool_]) -> SparsePattern:
+        """Return the pattern without the entries of other columns; its shape stays."""
+        kept = is_kept[self.columns]
+        n_kept_before = np.zeros(self.n_stored + 1, dtype=np.int64)
+        np.cumsum(kept, out=n_kept_before[1:])
+        return SparsePattern(n_kept_before[self.starts], self.columns[kept], self.n_columns)
+
+    @classmethod
+    def stack(cls, parts: Sequence[SparsePattern], n_columns: int) -> SparsePattern:
+        """Return the rows of all parts, one part below the other, with that many columns."""
+        lengths = np.concatenate([np.diff(part.starts) for part in parts])
+        starts = np.zeros(len(lengths) + 1, dtype=np.int64)
+        np.cumsum(lengths, out=starts[1:])
+        return cls(starts, np.concatenate([part.columns for part in parts]), n_columns)
+
     def transpose(self) -> SparsePattern:
         """Return the pattern with rows and columns exchanged, in linear time."""
         _require_countable(self.n_rows, "rows to transpose")

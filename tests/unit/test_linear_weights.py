@@ -1,11 +1,14 @@
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from polyseme.linear_weights import LinearWeights
+from polyseme.linear_weights import LinearTraining, LinearWeights
 from polyseme.matchers import LinearTreeMatcher
 from tests.oracles.beam_search import dense_weights
 from tests.small_problems import (
     clusters_of,
+    pattern,
     random_features,
     random_problem,
     sparse,
@@ -208,3 +211,39 @@ def test_read_only_arrays_are_welcome(problem):
         array.flags.writeable = False
     level = LinearWeights.from_arrays(arrays, trained.n_features).level
     assert (level.n_clusters, level.n_slots) == (1, 5)
+
+
+@given(st.integers(0, 10**6), st.sampled_from([8, 32]))
+@settings(max_examples=25, deadline=None)
+def test_retrained_clusters_are_new_and_all_others_stay_bit_for_bit(seed, weight_bits):
+    rng = np.random.default_rng(seed)
+    X, Y = random_problem(rng, n_documents=40, n_labels=9)
+    n_clusters = int(rng.integers(1, 5))
+    table = rng.random((n_clusters, 9)) < 0.5
+    is_changed = rng.random(n_clusters) < 0.5
+    how = EXACT | {"weight_bits": weight_bits}
+    before = train_slots(X, Y, _clusters(table), **how)
+    table[is_changed] = rng.random((is_changed.sum(), 9)) < 0.5  # only these may change
+    clusters = _clusters(table)
+    rows = np.ones((len(X), n_clusters))
+    after = before.retrained(
+        is_changed,
+        sparse(X),
+        pattern(rows),
+        clusters.starts,
+        clusters.labels,
+        pattern(Y),
+        LinearTraining(**how),
+    )
+    fresh = train_slots(X, Y, clusters, **how)
+    kept = np.repeat(~is_changed, clusters.sizes)
+    both = np.repeat(~is_changed, np.diff(before.slot_starts))
+    weights, old, new = (dense_weights(one)[0] for one in (after, before, fresh))
+    np.testing.assert_array_equal(weights[kept], old[both])
+    np.testing.assert_array_equal(after.bias[kept], before.bias[both])
+    np.testing.assert_allclose(weights[~kept], new[~kept], atol=0.02)
+    LinearWeights.from_arrays(after.to_arrays(), after.n_features).level  # noqa: B018  is checked
+
+
+def _clusters(table):
+    return clusters_of(*map(np.flatnonzero, table), n_labels=table.shape[1])

@@ -14,6 +14,7 @@ __all__ = ["VERBS", "main"]
 VERBS = {
     "demo": "Train on a small made-up corpus and show what senses are good for.",
     "train": "Learn a model from a data set.",
+    "update": "Add documents and new labels to a model without training everything again.",
     "predict": "Find the best labels of each document.",
     "evaluate": "Measure a model on the test part of a data set, in percent.",
     "senses": "Show the senses of a label, by name or number.",

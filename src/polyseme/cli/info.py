@@ -26,6 +26,7 @@ def info(model: Path, n_threads: int | None, seed: int, as_json: bool) -> None:
         loaded = loaded.classifier
     n_bytes = sum(file.stat().st_size for file in model.rglob("*") if file.is_file())
     summary = {"model": str(model), "n_bytes": n_bytes, **summary_of(loaded)}
+    summary["updates"] = loaded.updates_
     summary["seconds"] = dict(loaded.phase_seconds_ if texts is None else texts.phase_seconds)
     if texts is not None:
         summary["text"] = {
@@ -52,6 +53,8 @@ def info(model: Path, n_threads: int | None, seed: int, as_json: bool) -> None:
         ("slots a cluster", "{smallest} to {largest}, median {median:g}".format(**sizes)),
         ("size on disk", f"{n_bytes / 1e6:,.1f} MB"),
     ]
+    if loaded.updates_:
+        rows.append(("added since training", _added(loaded.updates_)))
     if texts is not None:
         rows.insert(0, ("kind", f"texts, n-grams of {texts.features.analyzer}s"))
         rows.append(("threshold", f"{texts.threshold:.3f}"))
@@ -67,6 +70,13 @@ def info(model: Path, n_threads: int | None, seed: int, as_json: bool) -> None:
     if texts is not None and texts.report:
         out.print()
         print_report(out, texts.report)
+
+
+def _added(updates: list[dict[str, int]]) -> str:
+    n_documents, n_labels = (
+        sum(update[name] for update in updates) for name in ("n_documents", "n_labels")
+    )
+    return f"{n_documents:,} documents, {n_labels:,} labels; report and threshold are from before"
 
 
 def _named(has_names: bool) -> str:

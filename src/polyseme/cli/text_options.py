@@ -20,6 +20,7 @@ __all__ = [
     "take",
     "threshold_option",
     "training_options",
+    "vocabulary_option",
 ]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -49,13 +50,14 @@ _READING = (
         help="Labels of each line of a plain text file.",
     ),
 )
+vocabulary_option = click.option(
+    "--vocabulary",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Names of labels that are URIs: a TSV file, a URI and a name a line.",
+)
 _TRAINING = (
-    click.option(
-        "--vocabulary",
-        metavar="FILE",
-        type=click.Path(path_type=Path),
-        help="Names of labels that are URIs: a TSV file, a URI and a name a line.",
-    ),
+    vocabulary_option,
     click.option(
         "--analyzer",
         type=click.Choice(["word", "char"]),
@@ -102,6 +104,11 @@ _TRAINING = (
         metavar="N",
         help="Beginnings of texts to keep for each sense; 0 for none. [3]",
     ),
+    click.option(
+        "--keep-data",
+        is_flag=True,
+        help="Save features and labels of all documents with the model, for updates.",
+    ),
 )
 # Names of the arguments that these options fill.
 _READING_NAMES = ("text_columns", "labels_column", "label_separator", "labels_file")
@@ -117,6 +124,7 @@ _TRAINING_NAMES = (
     "no_refit",
     "precision",
     "examples",
+    "keep_data",
 )
 
 threshold_option = click.option(

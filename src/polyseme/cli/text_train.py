@@ -71,6 +71,7 @@ def _untrained(classifier: XRLinear, options: dict[str, Any]) -> TextModel:
         refit=not options["no_refit"],
         precision=options["precision"],
         examples=3 if options["examples"] is None else options["examples"],
+        keep_data=options["keep_data"],
         verbose=classifier.verbose,
     )
     model.check_parameters()

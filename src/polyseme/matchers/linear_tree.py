@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+import numpy.typing as npt
 
 from polyseme import _native
 from polyseme.label_tree import LabelTree
@@ -66,25 +67,65 @@ class LinearTreeMatcher:
         self.levels, self.n_features = [], X.n_columns
         n_done = 0
         for level in range(tree.n_levels):
-            reached = None
-            if self.training_rows != "teacher-forcing":
-                reached = self.match(X, self.beam_size)
-            rows = choose_training_rows(
-                self.training_rows, tree.ancestors(cluster_targets, level), reached
-            )
             self.levels.append(
                 LinearWeights.train(
-                    X,
-                    rows,
-                    tree.child_starts(level),
-                    np.arange(tree.n_nodes(level + 1), dtype=np.int32),
-                    tree.ancestors(cluster_targets, level + 1),
+                    *self._next_level(X, cluster_targets, tree),
                     how,
                     progress=counting_from(n_done, progress),
                 )
             )
             n_done += tree.n_nodes(level + 1)
         return self
+
+    def retrained(
+        self,
+        is_changed: npt.NDArray[np.bool_],
+        X: SparseRows,
+        cluster_targets: SparsePattern,
+        tree: LabelTree,
+        *,
+        progress: ProgressCallback | None = None,
+    ) -> LinearTreeMatcher:
+        """Return a matcher whose nodes above changed clusters are trained anew.
+
+        All other nodes keep their weights, and this matcher stays as it is.
+
+        Parameters
+        ----------
+        is_changed : ndarray of bool, shape (n_clusters,)
+        """
+        matcher = replace(self, levels=[])
+        n_done = 0
+        for level, present in enumerate(self.levels):
+            is_above = np.asarray(is_changed.reshape(tree.n_nodes(level), -1).any(axis=1))
+            matcher.levels.append(
+                present.retrained(
+                    is_above,
+                    *matcher._next_level(X, cluster_targets, tree),
+                    self.how,
+                    progress=counting_from(n_done, progress),
+                )
+            )
+            n_done += int(is_above.sum()) * tree.fan_outs[level]
+        return matcher
+
+    def _next_level(
+        self, X: SparseRows, cluster_targets: SparsePattern, tree: LabelTree
+    ) -> tuple[
+        SparseRows, SparsePattern, npt.NDArray[np.int64], npt.NDArray[np.int32], SparsePattern
+    ]:
+        """Return what the level below those that are trained learns from."""
+        level, reached = len(self.levels), None
+        if self.training_rows != "teacher-forcing":
+            reached = self.match(X, self.beam_size)
+        above = tree.ancestors(cluster_targets, level)
+        return (
+            X,
+            choose_training_rows(self.training_rows, above, reached),
+            tree.child_starts(level),
+            np.arange(tree.n_nodes(level + 1), dtype=np.int32),
+            tree.ancestors(cluster_targets, level + 1),
+        )
 
     def match(
         self, X: SparseRows, beam_size: int, *, progress: ProgressCallback | None = None

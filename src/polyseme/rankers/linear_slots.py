@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import numpy.typing as npt
 
 from polyseme import _native
 from polyseme.label_clusters import LabelClusters
@@ -51,6 +54,39 @@ class LinearSlotRanker:
             progress=progress,
         )
         return self
+
+    def retrained(
+        self,
+        is_changed: npt.NDArray[np.bool_],
+        X: SparseRows,
+        Y: SparsePattern,
+        clusters: LabelClusters,
+        training_rows: SparsePattern,
+        *,
+        own_documents: SparsePattern | None = None,
+        progress: ProgressCallback | None = None,
+    ) -> LinearSlotRanker:
+        """Return a ranker whose changed clusters are trained anew; this one stays as it is.
+
+        Parameters
+        ----------
+        is_changed : ndarray of bool, shape (n_clusters,)
+            Only these may have other slots than before.
+        """
+        if self.weights is None:
+            raise ValueError("this ranker has not been trained; call fit first")
+        weights = self.weights.retrained(
+            is_changed,
+            X,
+            training_rows,
+            clusters.starts,
+            clusters.labels,
+            Y,
+            self.how,
+            own_documents=own_documents,
+            progress=progress,
+        )
+        return replace(self, weights=weights)
 
     def score(
         self,

@@ -166,15 +166,16 @@ class TextFeatures(BaseEstimator):  # type: ignore[misc]
         if self.vocabulary_ is None:
             return []
         find = word_spans if self.analyzer == "word" else character_spans
-        column_of = self._columns()
+        column_of = self.columns()
         return [
             (column_of[term], start, end)
-            for term, start, end in find(text, *self._ngram_range)
+            for term, start, end in find(text, *self.ngram_range)
             if term in column_of
         ]
 
     @property
-    def _ngram_range(self) -> tuple[int, int]:
+    def ngram_range(self) -> tuple[int, int]:
+        """The shortest and the longest n-gram."""
         shortest, longest = NGRAMS[self.analyzer] if self.ngrams is None else self.ngrams
         return shortest, longest
 
@@ -185,9 +186,10 @@ class TextFeatures(BaseEstimator):  # type: ignore[misc]
             how = {"tokenizer": words, "token_pattern": None, "lowercase": False}
         else:
             how = {"preprocessor": fold, "analyzer": "char_wb"}
-        return {**how, "ngram_range": self._ngram_range}
+        return {**how, "ngram_range": self.ngram_range}
 
-    def _columns(self) -> dict[str, int]:
+    def columns(self) -> dict[str, int]:
+        """Return the column of each n-gram; none with `hashing`."""
         if not hasattr(self, "_column_of"):
             self._column_of = {str(term): i for i, term in enumerate(self.vocabulary_ or ())}
         return self._column_of
@@ -205,7 +207,7 @@ class TextFeatures(BaseEstimator):  # type: ignore[misc]
 
             return count_hashed
 
-        analyze, find = self.make_analyzer(), self._columns().get
+        analyze, find = self.make_analyzer(), self.columns().get
 
         def count(texts: Sequence[str]) -> Counted:
             starts, columns, counts = [0], [], []
@@ -249,7 +251,7 @@ class TextFeatures(BaseEstimator):  # type: ignore[misc]
         """Refuse parameters that make no sense, by name and with what would."""
         if self.analyzer not in NGRAMS:
             raise ValueError(f"analyzer must be 'word' or 'char', not {self.analyzer!r}.")
-        ngrams = self._ngram_range if _is_pair(self.ngrams) or self.ngrams is None else (0, 0)
+        ngrams = self.ngram_range if _is_pair(self.ngrams) or self.ngrams is None else (0, 0)
         if not 1 <= ngrams[0] <= ngrams[1] <= 20:
             raise ValueError(
                 "ngrams must be the shortest and the longest n-gram, such as (1, 2), not "

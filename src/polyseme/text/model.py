@@ -32,6 +32,8 @@ from polyseme.text.examples import Examples, best_documents
 from polyseme.text.features import TextFeatures, in_batches
 from polyseme.text.problem import Pairs, TextProblem, as_new_documents, read_problem
 from polyseme.text.text_model_files import contents_of
+from polyseme.text.text_update import update_text_model
+from polyseme.update import Update
 
 __all__ = ["Suggestion", "TextModel"]
 
@@ -86,6 +88,9 @@ class TextModel:
     examples : int, default=3
         How many training texts to keep the beginnings of for each slot, to show what a sense is;
         0 for none, where texts are not to leave the house with the model.
+    keep_data : bool, default=False
+        Keep the features and labels of the training documents, so that `update` needs no others.
+        They are saved with the model.
     verbose : bool, default=True
         Show bars on stderr if that is a terminal.
 
@@ -102,6 +107,8 @@ class TextModel:
         The held-out evaluation: ``accuracy`` (percent), ``by_label_frequency``,
         ``beam_coverage``, ``reliability``, ``threshold``, and numbers of documents; empty if
         nothing was held out.
+    training_data : (SparseRows, SparsePattern) or None
+        Features and labels of the documents that the classifier was trained on.
     slot_examples : Examples or None
         Beginnings of training texts of each slot: ``model.slot_examples.of(slot)``.
     reading : dict
@@ -120,6 +127,7 @@ class TextModel:
         refit: bool = True,
         precision: float | None = None,
         examples: int = 3,
+        keep_data: bool = False,
         verbose: bool = True,
     ) -> None:
         self.features = TextFeatures() if features is None else features
@@ -128,12 +136,14 @@ class TextModel:
         self.refit = refit
         self.precision = precision
         self.examples = examples
+        self.keep_data = keep_data
         self.verbose = verbose
         self.calibration = Calibration.none()
         self.threshold = 0.0
         self.label_uris: Names | None = None
         self.report: dict[str, Any] = {}
         self.slot_examples: Examples | None = None
+        self.training_data: tuple[SparseRows, SparsePattern] | None = None
         self.reading: dict[str, Any] = {}
         self.n_without_labels = 0
         self.phase_seconds: dict[str, float] = {}
@@ -203,8 +213,53 @@ class TextModel:
         self.label_uris = None if label_names is None else Names.from_list(problem.labels)
         self.n_without_labels = problem.n_without_labels
         self.slot_examples = slot_examples
+        n_trained = classifier.n_documents_
+        kept = problem.X.rows(0, n_trained), problem.Y.rows(0, n_trained)
+        self.training_data = kept if self.keep_data else None
         self.phase_seconds = seconds
         return self
+
+    def update(
+        self,
+        texts: Iterable[str],
+        labels: Iterable[Iterable[str]],
+        *,
+        old: Iterable[Record] | None = None,
+        label_names: Mapping[str, str] | None = None,
+        retrain_matcher: bool = True,
+    ) -> Update:
+        """Learn more documents and new labels without training everything again.
+
+        The words that are known stay, and so do calibration, threshold and report, which are from
+        before. If anything goes wrong the model is as it was.
+
+        Parameters
+        ----------
+        texts, labels, label_names
+            The new documents, as for `fit`.
+        old : iterable of Record, optional
+            The documents that the model was trained on; not needed with `keep_data`.
+        retrain_matcher : bool
+            See `polyseme.update.updated`.
+
+        Returns
+        -------
+        Update
+            Figures, and whether a full training is due.
+        """
+        records = Pairs(texts, labels)
+        return update_text_model(self, records, old, label_names, retrain_matcher)
+
+    def update_records(
+        self,
+        records: Iterable[Record],
+        *,
+        old: Iterable[Record] | None = None,
+        label_names: Mapping[str, str] | None = None,
+        retrain_matcher: bool = True,
+    ) -> Update:
+        """Do as `update` does, with records such as `polyseme.text.open_corpus` finds."""
+        return update_text_model(self, records, old, label_names, retrain_matcher)
 
     def suggest(
         self, texts: Sequence[str], limit: int = 10, threshold: float | None = None

@@ -8,9 +8,16 @@ import numpy as np
 import numpy.typing as npt
 
 from polyseme import linear_model_files
-from polyseme.model_files import StoredModel, require_array, require_finite
+from polyseme.model_files import (
+    StoredModel,
+    require_array,
+    require_finite,
+    require_range,
+    require_starts,
+)
 from polyseme.names import Names
 from polyseme.presets import XRLinear
+from polyseme.sparse_rows import SparsePattern, SparseRows
 from polyseme.text.calibration import Calibration
 from polyseme.text.examples import Examples
 from polyseme.text.features import TextFeatures
@@ -57,6 +64,13 @@ def contents_of(
         arrays["examples.starts"] = model.slot_examples.starts
         arrays["examples.documents"] = model.slot_examples.documents
         names["examples"] = model.slot_examples.texts
+    if model.training_data is not None:
+        X, Y = model.training_data
+        arrays["training.features.starts"] = X.starts
+        arrays["training.features.columns"] = X.columns
+        arrays["training.features.values"] = X.values
+        arrays["training.labels.starts"] = Y.starts
+        arrays["training.labels.columns"] = Y.columns
     if model.label_uris is not None:
         names["uris"] = model.label_uris
     return description, arrays, names
@@ -94,6 +108,8 @@ def restore(model: TextModel, stored: StoredModel, n_threads: int | None) -> Non
     except ValueError as error:
         raise _damaged(stored, str(error)) from None
     model.slot_examples = _examples(stored, classifier.clusters_.n_slots)
+    model.training_data = _training_data(stored, classifier)
+    model.keep_data = model.training_data is not None
     model.threshold = _threshold(stored)
     for name, kind in (("report", dict), ("reading", dict), ("phase_seconds", dict)):
         setattr(model, name, _of_type(stored, name, kind))
@@ -120,6 +136,26 @@ def _examples(stored: StoredModel, n_slots: int) -> Examples | None:
     except ValueError as error:
         raise _damaged(stored, str(error)) from None
     return examples
+
+
+def _training_data(
+    stored: StoredModel, classifier: XRLinear
+) -> tuple[SparseRows, SparsePattern] | None:
+    if "training.features.starts" not in stored.arrays:
+        return None
+    n_rows, n_features = classifier.n_documents_ + 1, classifier.n_features_in_
+    patterns = []
+    for name, n_columns in (("features", n_features), ("labels", classifier.n_labels_)):
+        columns = require_array(stored, f"training.{name}.columns", np.int32, (None,))
+        require_range(stored, f"training.{name}.columns", 0, n_columns)
+        starts = require_starts(
+            stored, f"training.{name}.starts", last=len(columns), length=n_rows
+        )
+        patterns.append(SparsePattern(starts, columns, n_columns))
+    X, Y = patterns
+    values = require_array(stored, "training.features.values", np.float32, (X.n_stored,))
+    require_finite(stored, "training.features.values")
+    return SparseRows(X.starts, X.columns, values, n_features), Y
 
 
 def _parameters(found: Any) -> dict[str, Any]:

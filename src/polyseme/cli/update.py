@@ -1,0 +1,147 @@
+"""``polyseme update``: more documents and new labels for a text model."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import click
+
+import polyseme
+from polyseme.cli.errors import note
+from polyseme.cli.shared import common_options, console, path_argument, plain_table, print_json
+from polyseme.cli.summary import summary_of
+from polyseme.cli.text_options import (
+    opened_corpus,
+    reading_options,
+    take,
+    vocabulary_option,
+)
+from polyseme.model_files import check_target
+from polyseme.progress import Progress
+from polyseme.text.corpora import Record
+from polyseme.text.model import TextModel
+from polyseme.update import Update
+
+__all__ = ["update"]
+
+
+@click.command(epilog="Example: polyseme update models/articles more.csv --with articles.csv")
+@path_argument("model")
+@path_argument("data")
+@click.option(
+    "--with",
+    "old",
+    multiple=True,
+    metavar="OLD",
+    type=click.Path(path_type=Path),
+    help="What the model was trained on, and updated with since; not needed after "
+    "train --keep-data.",
+)
+@click.option(
+    "-o",
+    "--output",
+    metavar="MODEL",
+    type=click.Path(path_type=Path),
+    help="Folder to save the model in; by default it is replaced.",
+)
+@click.option(
+    "--keep-matcher",
+    is_flag=True,
+    help="Train no node of the tree: every document is matched as before.",
+)
+@reading_options
+@vocabulary_option
+@common_options()
+def update(
+    model: Path,
+    data: Path,
+    old: tuple[Path, ...],
+    output: Path | None,
+    keep_matcher: bool,
+    n_threads: int | None,
+    seed: int,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """Add documents and new labels to a model without training everything again.
+
+    MODEL was trained on texts, and DATA are more of them. New labels are placed where
+    the model's own matches put their documents; only clusters that change are trained
+    again, on old and new documents. Says when a full training is due.
+    """
+    text_options = take(options)
+    place = model if output is None else output
+    check_target(place)
+    loaded = polyseme.load(model, n_threads=n_threads)
+    if not isinstance(loaded, TextModel):
+        raise ValueError(
+            f"{model} was trained on matrices; update it in Python with polyseme.update.updated."
+        )
+    if not old and loaded.training_data is None:
+        raise ValueError(
+            f"changed clusters are trained on their old documents too, which {model} does not "
+            "hold; give the data it was trained on by --with, or train it with --keep-data."
+        )
+    corpus = opened_corpus(data, text_options, like=loaded.reading)
+    note(f"{data}: {corpus.description}.")
+    done = loaded.update_records(
+        corpus,
+        old=_old_records(loaded, old, text_options) if old else None,
+        label_names=corpus.label_names,
+        retrain_matcher=not keep_matcher,
+    )
+    progress = Progress()
+    with progress, progress.phase("Saving the model"):
+        loaded.save(place)
+    seconds = {**done.seconds, **progress.seconds}
+    if loaded.report:
+        note("report, probabilities and threshold are from before the update.")
+    for reason in done.full_training_due:
+        note(f"a full training is due. {reason}")
+    if as_json:
+        figures = {**dataclasses.asdict(done), "seconds": seconds}
+        print_json({"model": str(place), **summary_of(loaded.classifier), "update": figures})
+        return
+    _print(place, loaded, done, seconds)
+
+
+def _old_records(
+    model: TextModel, paths: tuple[Path, ...], options: dict[str, Any]
+) -> Iterator[Record]:
+    """Walk through all old files, one after the other; once is enough."""
+    alike = {name: value for name, value in options.items() if name != "labels_file"}
+    # A list: a file that cannot be opened is refused before the work begins.
+    return chain.from_iterable([opened_corpus(path, alike, like=model.reading) for path in paths])
+
+
+def _print(place: Path, model: TextModel, done: Update, seconds: dict[str, float]) -> None:
+    rows = [(phase, f"{taken:.2f}") for phase, taken in seconds.items()]
+    rows.append(("Total", f"{sum(seconds.values()):.2f}"))
+    out = console()
+    out.print(plain_table(("Phase", "Seconds"), rows, numbers=[1]))
+    out.print()
+    figures = [
+        ("new documents", f"{done.n_documents:,}"),
+        ("new labels", f"{done.n_labels:,}"),
+        ("clusters trained anew", f"{done.n_changed_clusters:,} of {done.n_clusters:,}"),
+        ("reach of known labels", _percent(done.known_reach)),
+        ("reach of new labels", _percent(done.new_reach)),
+        ("unknown words", _percent(done.unknown_words)),
+        ("full training due", "yes" if done.full_training_due else "no"),
+    ]
+    out.print(plain_table(("Update", ""), figures))
+    classifier = model.classifier
+    out.print(
+        f"{place}: {classifier.n_documents_:,} documents, {classifier.n_labels_:,} labels in "
+        f"{classifier.clusters_.n_slots:,} slots of {done.n_clusters:,} clusters",
+        markup=False,
+        soft_wrap=True,
+    )
+
+
+def _percent(share: float | None) -> str:
+    return "not known" if share is None else f"{share:.1%}"

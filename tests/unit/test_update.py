@@ -1,0 +1,362 @@
+"""More documents and labels for a trained model, without training everything again."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import polyseme
+from polyseme import XRLinear
+from polyseme.co_occurrence import co_occurrence
+from polyseme.label_clusters import LabelClusters
+from polyseme.metrics import precision_at_k
+from polyseme.training_rows import cluster_targets
+from polyseme.update import place_labels, updated
+from polyseme.validation import check_features, check_labels
+from tests.small_data import topics, two_senses
+
+SMALL = {"max_leaf_size": 8, "branching": 4, "beam_size": 4, "verbose": False, "n_threads": 2}
+
+
+def split(data, n_new_labels):
+    """Return old documents without the last labels, and new ones with all of them."""
+    n_known = data.Y.shape[1] - n_new_labels
+    has_new = np.diff(data.Y[:, n_known:].indptr) > 0
+    old, new = np.flatnonzero(~has_new), np.flatnonzero(has_new)
+    return data.X[old], data.Y[old][:, :n_known], data.X[new], data.Y[new]
+
+
+@pytest.fixture(scope="module")
+def case():
+    data = topics(n_labels=80, n_documents=1600)
+    X_old, Y_old, X_new, Y_new = split(data, n_new_labels=4)
+    model = XRLinear(**SMALL).fit(X_old, Y_old)
+    return data, model, (X_old, Y_old, X_new, Y_new)
+
+
+@pytest.fixture(scope="module")
+def grown(case):
+    _, model, parts = case
+    return updated(model, *parts)
+
+
+def weights_by_slot(model):
+    """Return the stored bytes of every slot, by cluster and label: weights, scale and bias."""
+    clusters, weights = model.clusters_, model.ranker_.weights
+    return {
+        (int(cluster), int(label)): (
+            [part.tobytes() for part in weights.slot_weights(cluster, slot)],
+            weights.scales[slot].tobytes(),
+            weights.bias[slot].tobytes(),
+        )
+        for slot, (cluster, label) in enumerate(
+            zip(clusters.cluster_of_slot, clusters.labels, strict=True)
+        )
+    }
+
+
+def test_an_update_stays_close_to_a_full_training_and_finds_new_labels(case, grown):
+    data, model, (X_old, Y_old, X_new, Y_new) = case
+    wide = sp.csr_array((Y_old.data, Y_old.indices, Y_old.indptr), (Y_old.shape[0], 80))
+    full = XRLinear(**SMALL).fit(sp.vstack([X_old, X_new]), sp.vstack([wide, Y_new]))
+    for k in (1, 3):
+        figures = [
+            precision_at_k(one.predict_top_k(data.X_test, k)[0], data.Y_test, k)
+            for one in (grown[0], full, model)
+        ]
+        assert figures[0] > figures[1] - 3
+        assert figures[0] > figures[2]
+    has_new = np.flatnonzero(np.diff(data.Y_test[:, 76:].indptr))
+    labels, _ = grown[0].predict_top_k(data.X_test[has_new], 5)
+    found = [
+        np.isin(data.Y_test[[i]].indices[data.Y_test[[i]].indices >= 76], labels[j]).all()
+        for j, i in enumerate(has_new)
+    ]
+    assert np.mean(found) > 0.8
+
+
+def test_clusters_that_nothing_was_added_to_keep_every_byte():
+    data = two_senses()
+    X_old, Y_old, X_new, Y_new = split(data, n_new_labels=3)
+    model = XRLinear(**SMALL).fit(X_old, Y_old)
+    grown, update = updated(model, X_old, Y_old, X_new, Y_new)
+    before, after = weights_by_slot(model), weights_by_slot(grown)
+    touched = set((Y_new @ grown.clusters_.to_matrix()).indices.tolist())
+    assert 0 < len(touched) == update.n_changed_clusters < update.n_clusters
+    n_same = 0
+    for (cluster, label), stored in before.items():
+        if cluster not in touched:
+            assert after[cluster, label] == stored
+            n_same += 1
+    assert n_same > 0
+    assert set(before) <= set(after)
+
+
+def test_changed_clusters_are_those_of_a_training_from_zero(case, grown):
+    """With all clusters changed, the ranker is the one that all documents together give."""
+    _, model, (X_old, Y_old, X_new, Y_new) = case
+    every = (
+        sp.vstack([X_new, X_old[:400]]),
+        sp.vstack(
+            [
+                Y_new,
+                sp.csr_array(
+                    (Y_old[:400].data, Y_old[:400].indices, Y_old[:400].indptr), (400, 80)
+                ),
+            ]
+        ),
+    )
+    one, update = updated(model, X_old, Y_old, *every, retrain_matcher=False)
+    assert update.n_changed_clusters == update.n_clusters
+    X = check_features(sp.vstack([X_old, every[0]]))
+    wide = sp.csr_array((Y_old.data, Y_old.indices, Y_old.indptr), (Y_old.shape[0], 80))
+    Y, _ = check_labels(sp.vstack([wide, every[1]]), X.n_rows)
+    targets = cluster_targets(Y, one.clusters_)
+    ranker = one._make_ranker().fit(X, Y, one.clusters_, targets)
+    np.testing.assert_array_equal(ranker.weights.bytes, one.ranker_.weights.bytes)
+    np.testing.assert_array_equal(ranker.weights.bias, one.ranker_.weights.bias)
+
+
+def test_a_kept_matcher_matches_every_document_as_before(case):
+    data, model, parts = case
+    kept, _ = updated(model, *parts, retrain_matcher=False)
+    assert kept.matcher_ is model.matcher_
+    new_only = kept.decision_function(data.X_test)[:, 76:]
+    assert new_only.nnz > 0
+
+
+def test_nodes_without_changed_clusters_below_them_keep_their_weights():
+    data = two_senses()
+    X_old, Y_old, X_new, Y_new = split(data, n_new_labels=1)
+    model = XRLinear(**SMALL, copies=1).fit(X_old, Y_old)
+    grown, _ = updated(model, X_old, Y_old, X_new, Y_new)
+    lowest, before = grown.matcher_.levels[-1], model.matcher_.levels[-1]
+    changed = set((Y_new @ grown.clusters_.to_matrix()).indices.tolist())
+    fan_out = model.tree_.fan_outs[-1]
+    same = [
+        n
+        for n in range(len(before.slot_starts) - 1)
+        if not any(c // fan_out == n for c in changed)
+    ]
+    assert same
+    for node in same:
+        for slot in range(before.slot_starts[node], before.slot_starts[node + 1]):
+            for mine, other in zip(
+                lowest.slot_weights(node, slot), before.slot_weights(node, slot), strict=True
+            ):
+                np.testing.assert_array_equal(mine, other)
+
+
+def test_the_given_model_stays_as_it_was(case, grown):
+    data, model, _ = case
+    assert (model.n_labels_, grown[0].n_labels_) == (76, 80)
+    assert model.updates_ == []
+    assert model.predict_top_k(data.X_test, 5)[0].max() < 76
+
+
+def test_a_new_label_has_at_most_copies_slots_where_most_of_its_documents_are_matched(case, grown):
+    _, model, (_, _, X_new, Y_new) = case
+    matched = model.matcher_.match(model._check(X_new), model.beam_size).to_scipy()
+    counts = co_occurrence(Y_new[:, 76:], matched).counts.toarray()
+    places = grown[0].clusters_.to_matrix()[76:].toarray() > 0
+    assert (places.sum(axis=1) <= model.copies).all()
+    for label in range(4):
+        assert counts[label, places[label]].max() == counts[label].max()
+
+
+def test_the_numbers_of_documents_add_up(case, grown):
+    _, model, (X_old, _, X_new, Y_new) = case
+    one = grown[0]
+    np.testing.assert_array_equal(one.label_counts_[76:], Y_new[:, 76:].sum(axis=0))
+    np.testing.assert_array_equal(
+        one.label_counts_[:76], model.label_counts_ + Y_new[:, :76].sum(axis=0)
+    )
+    assert one.n_documents_ == X_old.shape[0] + X_new.shape[0]
+    assert (one.slot_documents_ <= one.label_counts_[one.clusters_.labels]).all()
+    assert one.updates_ == [{"n_documents": X_new.shape[0], "n_labels": 4}]
+
+
+def test_an_updated_model_is_saved_with_its_history_and_updated_again(case, grown, tmp_path):
+    data, _, (X_old, Y_old, X_new, Y_new) = case
+    grown[0].save(tmp_path / "m")
+    loaded = polyseme.load(tmp_path / "m")
+    np.testing.assert_array_equal(
+        loaded.predict_top_k(data.X_test)[1], grown[0].predict_top_k(data.X_test)[1]
+    )
+    wide = sp.csr_array((Y_old.data, Y_old.indices, Y_old.indptr), (Y_old.shape[0], 80))
+    again, _ = updated(
+        loaded,
+        sp.vstack([X_old, X_new]),
+        sp.vstack([wide, Y_new]),
+        data.X_test,
+        data.Y_test,
+    )
+    assert again.updates_ == [*grown[0].updates_, {"n_documents": 320, "n_labels": 0}]
+
+
+def test_the_number_of_threads_changes_nothing(case, grown):
+    _, _, parts = case
+    alone = XRLinear(**SMALL | {"n_threads": 1}).fit(*parts[:2])
+    one, _ = updated(alone, *parts)
+    np.testing.assert_array_equal(one.ranker_.weights.bytes, grown[0].ranker_.weights.bytes)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"training_rows": "both"},
+        {"training_rows": "matcher-aware"},
+        {"sense_positives": True},
+        {"weight_bits": 32},
+        {"rounds": 0, "copies": 1},
+        {"max_leaf_size": 1000},
+    ],
+)
+def test_every_kind_of_model_can_be_updated(settings):
+    data = topics(n_labels=24, n_documents=480)
+    X_old, Y_old, X_new, Y_new = split(data, n_new_labels=2)
+    model = XRLinear(**SMALL | settings).fit(X_old, Y_old)
+    grown, _ = updated(model, X_old, Y_old, X_new, Y_new)
+    labels, _ = grown.predict_top_k(data.X_test, 1)
+    assert precision_at_k(labels, data.Y_test, 1) > 70
+
+
+def test_an_update_costs_less_than_a_full_training():
+    """Only the clusters of two labels change; the limit is wide, since clocks are rough."""
+    data = two_senses(64, n_documents=8000)
+    X_old, Y_old, X_new, Y_new = split(data, n_new_labels=2)
+    settings = SMALL | {"n_threads": 1}
+    begun = time.process_time()
+    model = XRLinear(**settings).fit(X_old, Y_old)
+    full = time.process_time() - begun
+    begun = time.process_time()
+    updated(model, X_old, Y_old, X_new, Y_new)
+    assert time.process_time() - begun < 0.7 * full
+
+
+# Names
+
+
+def test_names_of_new_labels_are_appended():
+    model = XRLinear(**SMALL).fit(np.eye(3), [["a"], ["b"], ["a"]])
+    grown, _ = updated(
+        model,
+        np.eye(3),
+        [["a"], ["b"], ["a"]],
+        np.eye(3)[:2],
+        [["c", "a"], ["c"]],
+        label_names=["c"],
+    )
+    assert list(grown.label_names_) == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize("names", [["a"], ["c", "c"]])
+def test_a_name_that_is_taken_is_refused(names):
+    model = XRLinear(**SMALL).fit(np.eye(3), [["a"], ["b"], ["a"]])
+    with pytest.raises(ValueError, match="has the name of another label"):
+        updated(model, np.eye(3), [["a"], ["b"], ["a"]], np.eye(3), [["a"]] * 3, label_names=names)
+
+
+# What is refused
+
+
+def test_other_old_documents_are_refused(case):
+    _, model, (X_old, Y_old, X_new, Y_new) = case
+    with pytest.raises(ValueError, match="not those that the model was trained on: label"):
+        updated(model, X_old[1:], Y_old[1:], X_new, Y_new)
+
+
+def test_matrices_that_do_not_fit_are_refused(case):
+    _, model, (X_old, Y_old, X_new, Y_new) = case
+    with pytest.raises(ValueError, match="Y_old has 70 labels, but the model has 76"):
+        updated(model, X_old, Y_old[:, :70], X_new, Y_new)
+    with pytest.raises(ValueError, match="Y_new has 70 labels"):
+        updated(model, X_old, Y_old, X_new, Y_new[:, :70])
+    with pytest.raises(ValueError, match="features"):
+        updated(model, X_old, Y_old, X_new[:, 1:], Y_new)
+    empty = sp.hstack([Y_new, sp.csr_array((Y_new.shape[0], 1))])
+    with pytest.raises(ValueError, match="column 80 has no document"):
+        updated(model, X_old, Y_old, X_new, empty)
+
+
+# When a full training is due
+
+
+def test_few_new_documents_that_fit_do_not_call_for_a_full_training():
+    data = topics(n_labels=80, n_documents=2400)
+    X_old, Y_old, X_new, Y_new = split(data, n_new_labels=1)
+    model = XRLinear(**SMALL | {"beam_size": 8}).fit(X_old, Y_old)
+    _, update = updated(model, X_old, Y_old, X_new, Y_new)
+    assert update.known_reach > 0.7
+    assert update.full_training_due == ()
+
+
+def test_many_new_labels_or_documents_call_for_one():
+    data = topics(n_labels=40, n_documents=400)
+    X_old, Y_old, X_new, Y_new = split(data, n_new_labels=10)
+    model = XRLinear(**SMALL).fit(X_old, Y_old)
+    _, update = updated(model, X_old, Y_old, X_new, Y_new)
+    first, second = update.full_training_due[:2]
+    assert "documents were added" in first
+    assert "more than 20%" in first
+    assert "10 labels were added to the 30 of the last full training" in second
+
+
+def test_new_labels_that_belong_nowhere_call_for_one():
+    rng = np.random.default_rng(0)
+    data = topics(n_labels=64, n_documents=1600)
+    model = XRLinear(**SMALL | {"beam_size": 1}).fit(data.X, data.Y)
+    n = 60  # documents of all topics, with a label drawn by chance
+    Y_new = sp.hstack(
+        [sp.csr_array((n, 64)), sp.csr_array(np.eye(3)[rng.integers(3, size=n)])], format="csr"
+    )
+    _, update = updated(model, data.X, data.Y, data.X_test[:n], Y_new)
+    assert update.known_reach is None
+    assert update.new_reach < 0.75
+    assert any("no present cluster suits them" in reason for reason in update.full_training_due)
+
+
+def test_full_clusters_call_for_one(case):
+    _, _, parts = case
+    full = XRLinear(**SMALL, max_cluster_size=10).fit(*parts[:2])
+    full.max_cluster_size = 5
+    _, update = updated(full, *parts)
+    assert update.n_without_room > 0
+    assert any("are full" in reason for reason in update.full_training_due)
+
+
+# Placing
+
+
+def counted(Y, matched):
+    return co_occurrence(sp.csr_array(np.array(Y)), sp.csr_array(np.array(matched, dtype=float)))
+
+
+def test_labels_go_where_most_of_their_documents_are_and_frequent_ones_choose_first():
+    Y = [[1, 0], [1, 0], [0, 1]]
+    matched = [[0.9, 0, 0.1], [0.9, 0, 0], [0.5, 0.4, 0]]
+    placed, n_without_room = place_labels(counted(Y, matched), np.zeros(3, dtype=int), 1, 1)
+    assert placed.toarray().tolist() == [[1, 0, 0], [0, 1, 0]]
+    assert n_without_room == 0
+
+
+def test_every_label_gets_a_first_slot_before_any_gets_a_second():
+    Y, matched = [[1, 0], [1, 0], [0, 1]], [[0.9, 0.1], [0.9, 0.1], [0.1, 0.2]]
+    placed, _ = place_labels(counted(Y, matched), np.array([0, 0]), 2, 1)
+    assert placed.toarray().tolist() == [[1, 0], [0, 1]]
+
+
+def test_a_label_without_room_goes_to_the_smallest_cluster():
+    placed, n_without_room = place_labels(counted([[1]], [[1, 0, 0]]), np.array([7, 5, 4]), 2, 3)
+    assert placed.toarray().tolist() == [[0, 0, 1]]
+    assert n_without_room == 1
+
+
+def test_known_labels_keep_their_slots(case, grown):
+    _, model, _ = case
+    before = model.clusters_.to_matrix().toarray()
+    np.testing.assert_array_equal(grown[0].clusters_.to_matrix().toarray()[:76], before)
+    assert isinstance(grown[0].clusters_, LabelClusters)
