@@ -2,35 +2,26 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse as sp
 from sklearn.base import clone
 
-from polyseme.metrics import beam_coverage
 from polyseme.model_files import save_model
 from polyseme.names import Names
 from polyseme.presets import XRLinear
 from polyseme.progress import Progress
 from polyseme.senses import label_number
 from polyseme.sparse_rows import SparsePattern, SparseRows
-from polyseme.text.calibration import Calibration, reliability
+from polyseme.text.calibration import Calibration
 from polyseme.text.corpora.records import Record
-from polyseme.text.evaluation import (
-    N_RANKED,
-    Judged,
-    choose_cut,
-    cross_checked,
-    figures_of,
-)
 from polyseme.text.examples import Examples, best_documents
-from polyseme.text.features import TextFeatures, in_batches
-from polyseme.text.problem import Pairs, TextProblem, as_new_documents, read_problem
+from polyseme.text.features import TextFeatures
+from polyseme.text.measuring import evaluate_records, measure_held_out
+from polyseme.text.problem import Pairs, TextProblem, read_problem
 from polyseme.text.text_model_files import contents_of
 from polyseme.text.text_update import update_text_model
 from polyseme.update import Update
@@ -39,7 +30,6 @@ __all__ = ["Suggestion", "TextModel"]
 
 FEWEST_TO_HOLD_OUT_FROM = 20  # documents; of fewer, all are needed to learn from
 MOST_HELD_OUT = 20_000
-TEXTS_AT_ONCE = 2048
 
 
 class Suggestion(NamedTuple):
@@ -196,7 +186,8 @@ class TextModel:
             trained = sum(classifier.phase_seconds_.values())
             seconds["Training without held-out documents"] = trained
             with progress, progress.phase("Measuring held-out documents"):
-                calibration, report = self._measure(classifier, problem)
+                calibration, report = measure_held_out(classifier, problem, self.precision)
+                report["refitted"] = self.refit
                 threshold = report["threshold"]["threshold"]
             seconds.update(progress.seconds)
         if self.refit or not problem.n_held_out:
@@ -331,39 +322,7 @@ class TextModel:
             labels that the model does not know (``n_unknown_labels``) count as not found.
         """
         least = self.threshold if threshold is None else _checked_threshold(threshold)
-        number_of = {str(name): i for i, name in enumerate(self.classifier.label_names_ or ())}
-        if self.label_uris is not None:
-            number_of |= {str(uri): i for i, uri in enumerate(self.label_uris)}
-        n_known = self.classifier.n_labels_
-        unknown: dict[str, int] = {}
-        labelled = (record for record in records if record.labels)
-        ranked, starts, columns = [], [0], []
-        for batch in in_batches(labelled, TEXTS_AT_ONCE):
-            ranked.append(self.rank([record.text for record in batch], N_RANKED))
-            for record in batch:
-                found = {
-                    number_of[label]
-                    if label in number_of
-                    else unknown.setdefault(label, n_known + len(unknown))
-                    for label in record.labels
-                }
-                columns.extend(sorted(found))
-                starts.append(len(columns))
-        if not ranked:
-            raise ValueError("no document has a label, so there is nothing to measure.")
-        ones = np.ones(len(columns), dtype=np.float32)
-        shape = (len(starts) - 1, n_known + len(unknown))
-        judged = Judged.judge(
-            np.concatenate([labels for labels, _ in ranked]),
-            np.concatenate([scores for _, scores in ranked]),
-            sp.csr_array((ones, columns, starts), shape=shape),
-        )
-        return {
-            **figures_of(self.classifier, judged, a, b),
-            "n_unknown_labels": len(unknown),
-            "reliability": reliability(*judged.pairs(self.calibration)),
-            "threshold": dataclasses.asdict(judged.cut(self.calibration, least)),
-        }
+        return evaluate_records(self, records, least, a, b)
 
     def name_of(self, label: int) -> str:
         """Return the name of a label that is given by number."""
@@ -392,31 +351,6 @@ class TextModel:
             return 0
         return min(max(1, round(self.held_out * n_documents)), MOST_HELD_OUT)
 
-    def _measure(
-        self, classifier: XRLinear, problem: TextProblem
-    ) -> tuple[Calibration, dict[str, Any]]:
-        n_training, n_documents = problem.n_training, problem.X.n_rows
-        X = as_new_documents(
-            problem.X.rows(n_training, n_documents), problem.X.rows(0, n_training)
-        )
-        Y = problem.Y.rows(n_training, n_documents)
-        labels, scores = classifier.predict_top_k(X, min(N_RANKED, classifier.n_labels_))
-        judged = Judged.judge(labels, scores, Y.to_scipy())
-        found = labels >= 0
-        calibration = Calibration.fit(scores[found], judged.hits[found])
-        return calibration, {
-            **figures_of(classifier, judged),
-            "n_training_documents": n_training,
-            "refitted": self.refit,
-            "beam_coverage": _beam_coverage(classifier, X, Y),
-            "calibration": calibration.method,
-            "reliability": cross_checked(judged),
-            "threshold": {
-                **dataclasses.asdict(choose_cut(judged, calibration, self.precision)),
-                "wanted_precision": self.precision,
-            },
-        }
-
     def _choose_examples(
         self, classifier: XRLinear, problem: TextProblem, records: Iterable[Record]
     ) -> Examples:
@@ -444,8 +378,3 @@ def _checked_threshold(threshold: float) -> float:
     if not 0 <= threshold <= 1:
         raise ValueError(f"threshold must be a probability from 0 to 1, not {threshold!r}.")
     return float(threshold)
-
-
-def _beam_coverage(classifier: XRLinear, X: SparseRows, Y: SparsePattern) -> float:
-    matched = classifier.matcher_.match(X, classifier.beam_size)
-    return beam_coverage(matched.to_scipy(), classifier.clusters_, Y.to_scipy())

@@ -1,0 +1,96 @@
+"""A text model on documents whose labels are known: held out of training, or given later."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from polyseme.metrics import beam_coverage
+from polyseme.presets import XRLinear
+from polyseme.text.calibration import Calibration, reliability
+from polyseme.text.corpora.records import Record
+from polyseme.text.evaluation import N_RANKED, Judged, choose_cut, cross_checked, figures_of
+from polyseme.text.features import in_batches
+from polyseme.text.problem import TextProblem, as_new_documents
+
+if TYPE_CHECKING:
+    from polyseme.text.model import TextModel
+
+__all__ = ["evaluate_records", "measure_held_out"]
+
+TEXTS_AT_ONCE = 2048
+
+
+def measure_held_out(
+    classifier: XRLinear, problem: TextProblem, precision: float | None
+) -> tuple[Calibration, dict[str, Any]]:
+    """Calibrate and measure a classifier on the documents that it was not trained on.
+
+    Returns
+    -------
+    calibration : Calibration
+    report : dict
+        See `TextModel.report`.
+    """
+    n_training, n_documents = problem.n_training, problem.X.n_rows
+    X = as_new_documents(problem.X.rows(n_training, n_documents), problem.X.rows(0, n_training))
+    Y = problem.Y.rows(n_training, n_documents)
+    labels, scores = classifier.predict_top_k(X, min(N_RANKED, classifier.n_labels_))
+    judged = Judged.judge(labels, scores, Y.to_scipy())
+    found = labels >= 0
+    calibration = Calibration.fit(scores[found], judged.hits[found])
+    matched = classifier.matcher_.match(X, classifier.beam_size)
+    return calibration, {
+        **figures_of(classifier, judged),
+        "n_training_documents": n_training,
+        "beam_coverage": beam_coverage(matched.to_scipy(), classifier.clusters_, Y.to_scipy()),
+        "calibration": calibration.method,
+        "reliability": cross_checked(judged),
+        "threshold": {
+            **dataclasses.asdict(choose_cut(judged, calibration, precision)),
+            "wanted_precision": precision,
+        },
+    }
+
+
+def evaluate_records(
+    model: TextModel, records: Iterable[Record], threshold: float, a: float, b: float
+) -> dict[str, Any]:
+    """Measure a model on further documents; see `TextModel.evaluate`."""
+    number_of = {str(name): i for i, name in enumerate(model.classifier.label_names_ or ())}
+    if model.label_uris is not None:
+        number_of |= {str(uri): i for i, uri in enumerate(model.label_uris)}
+    n_known = model.classifier.n_labels_
+    unknown: dict[str, int] = {}
+    labelled = (record for record in records if record.labels)
+    ranked, starts, columns = [], [0], []
+    for batch in in_batches(labelled, TEXTS_AT_ONCE):
+        ranked.append(model.rank([record.text for record in batch], N_RANKED))
+        for record in batch:
+            found = {
+                number_of[label]
+                if label in number_of
+                else unknown.setdefault(label, n_known + len(unknown))
+                for label in record.labels
+            }
+            columns.extend(sorted(found))
+            starts.append(len(columns))
+    if not ranked:
+        raise ValueError("no document has a label, so there is nothing to measure.")
+    ones = np.ones(len(columns), dtype=np.float32)
+    shape = (len(starts) - 1, n_known + len(unknown))
+    judged = Judged.judge(
+        np.concatenate([labels for labels, _ in ranked]),
+        np.concatenate([scores for _, scores in ranked]),
+        sp.csr_array((ones, columns, starts), shape=shape),
+    )
+    return {
+        **figures_of(model.classifier, judged, a, b),
+        "n_unknown_labels": len(unknown),
+        "reliability": reliability(*judged.pairs(model.calibration)),
+        "threshold": dataclasses.asdict(judged.cut(model.calibration, threshold)),
+    }
