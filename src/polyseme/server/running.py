@@ -9,9 +9,11 @@ import socket
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import uvicorn
 
+import polyseme
 from polyseme.server.app import create_app
 from polyseme.server.metrics import ServerMetrics
 from polyseme.server.model_store import ModelStore
@@ -28,6 +30,7 @@ def serve(
     port: int = 8000,
     grace_seconds: int | None = 30,
     access_log: bool = False,
+    load: Callable[..., Any] = polyseme.load,
     on_start: Callable[[str], object] = lambda url: None,
 ) -> None:
     """Serve models until Ctrl-C or SIGTERM; then finish what is under way and return.
@@ -40,6 +43,8 @@ def serve(
         0 for one that is free.
     grace_seconds : int, optional
         How long requests under way may take at the end.
+    load : callable
+        See `ModelStore`.
     on_start : callable
         Told the address when the server listens.
     """
@@ -48,6 +53,7 @@ def serve(
         store = ModelStore(
             paths,
             n_threads=settings.n_threads,
+            load=load,
             on_load=lambda name, outcome: metrics.loads.labels(name, outcome).inc(),
         )
         config = uvicorn.Config(

@@ -57,7 +57,7 @@ class ServedModel:
 
     def __init__(self, name: str, path: Path, model: Any) -> None:
         self.name, self.path, self.model = name, path, model
-        self.takes_texts = not isinstance(model, XRLinear)
+        self.takes_texts = hasattr(model, "classifier")  # as a TextModel has one
         self.classifier: XRLinear = model.classifier if self.takes_texts else model
         self.feature_names: Names | None = self.classifier.feature_names_
         self.catalogue = (
