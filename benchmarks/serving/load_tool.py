@@ -36,7 +36,7 @@ def put_under_load(url: str, bodies: Path, n_clients: int, seconds: float) -> di
     """
     # One thread of wrk is enough for far more than a Python server can answer.
     command = [find_tool(), "-t1", f"-c{n_clients}", f"-d{max(1, round(seconds))}s"]
-    command += ["-s", str(SCRIPT), url, "--", str(bodies.resolve())]
+    command += ["-s", str(SCRIPT), url, "--", str(bodies.resolve()), str(n_clients)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         raise MeasurementError(f"wrk failed: {(done.stderr or done.stdout).strip()}")

@@ -88,7 +88,11 @@ def _listening(host: str, port: int) -> socket.socket:
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
         family, _, _, _, address = found[0]
-        return socket.create_server(address, family=family, backlog=2048)
+        listener = socket.create_server(address, family=family, backlog=2048)
+        # Connections inherit it. asyncio's own loop does not set it for such a socket, and then
+        # the body of every answer would wait 40 ms for the client to confirm its head.
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return listener
     except OSError as error:
         raise OSError(f"cannot listen at {host}:{port}: {error.strerror or error}") from error
 

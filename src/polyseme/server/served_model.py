@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -34,8 +34,7 @@ class Question:
     threshold: float | None
 
 
-@dataclass(frozen=True)
-class Suggested:
+class Suggested(NamedTuple):
     """A label and its score; `uri` is what the training data call it, if that is not its name."""
 
     label: int
