@@ -32,14 +32,16 @@ class Asked:
     status: int
 
 
-def make_requests(texts: list[str], n_features: int, n_labels: int, seed: int = 0) -> list[Asked]:
+def make_requests(
+    texts: list[str], n_features: int, n_labels: int, n_clusters: int, seed: int = 0
+) -> list[Asked]:
     """Return requests of all kinds, in shuffled order, to be sent again and again.
 
     Parameters
     ----------
     texts : list of str
         Documents to ask about.
-    n_features, n_labels : int
+    n_features, n_labels, n_clusters : int
         Of the model, which takes texts and features.
     """
     chance = random.Random(seed)
@@ -51,21 +53,20 @@ def make_requests(texts: list[str], n_features: int, n_labels: int, seed: int = 
     found: list[Asked] = []
     for i, text in enumerate(texts):
         word = chance.choice(text.split() or ["a"])[:20]
-        label = chance.randrange(n_labels)
         found += [
             _post("suggest by text", "suggest", {"text": text}),
             _post("suggest by text", "suggest", {"text": text[:200], "limit": 3, "threshold": 0}),
             _post("suggest by features", "suggest", {"features": features()}),
             _post("suggest by features", "suggest", {"features": features(), "limit": 50}),
             _get("search", f"/v1/labels?query={quote(word)}"),
-            _get("label", f"/v1/labels/{label}"),
         ]
         # What takes longer or happens less often comes once in a while.
-        if i % 5 == 0:
+        if i % 20 == 0:
             found += [
-                _post("batch", "suggest-batch", {"texts": texts[i : i + 5]}),
+                _post("batch", "suggest-batch", {"texts": texts[i : i + 10]}),
                 _post("explain", "explain", {"text": text, "limit": 2}),
-                _get("cluster", "/v1/clusters/0"),
+                _get("label", f"/v1/labels/{chance.randrange(n_labels)}"),
+                _get("cluster", f"/v1/clusters/{i % n_clusters}"),
                 _get("watch", chance.choice(["/healthz", "/metrics", "/v1/models"])),
                 *_bad_requests(text, n_labels),
             ]
@@ -82,7 +83,7 @@ def _bad_requests(text: str, n_labels: int) -> list[Asked]:
         _post("bad", "suggest-batch", {"texts": ["a"] * 1001}, 413),
         _get("bad", f"/v1/labels/{n_labels}", 404),
         _get("bad", "/v1/suggest", 405),
-        _get("bad", f"/no/such/page/{hash(text)}", 404),
+        _get("bad", f"/no/such/page/{len(text)}", 404),
     ]
 
 
@@ -103,7 +104,8 @@ def soak(server: Running, texts: list[str], n_requests: int, n_clients: int) -> 
     """Send `n_requests` over `n_clients` connections; return what went wrong, and the memory."""
     with urlopen(f"{server.url}/v1/models") as answer:
         model = json.load(answer)["models"][0]
-    asked = make_requests(texts, model["n_features"], model["n_labels"])
+    sizes = [model[key] for key in ("n_features", "n_labels", "n_clusters")]
+    asked = make_requests(texts, *sizes)
     progress = Progress(server.pid, n_requests)
     seconds = asyncio.run(_send_all(server.url, asked, n_clients, progress))
     return {

@@ -22,6 +22,10 @@ from polyseme.server.settings import ServerSettings
 
 __all__ = ["is_loopback", "serve"]
 
+# How long a thread may keep Python's lock while another waits for it; Python's own 5 ms. The loop
+# and the thread that answers hand it to each other all the time, so that these waits add up.
+LOCK_SECONDS = 0.0005
+
 
 def serve(
     paths: Mapping[str, Path],
@@ -69,6 +73,7 @@ def serve(
         # and hold up every request under way for some 70 ms.
         gc.collect()
         gc.freeze()
+        sys.setswitchinterval(LOCK_SECONDS)
         _write_log_to_stderr()
         # Uvicorn finishes what is under way, and then raises the signal again.
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
