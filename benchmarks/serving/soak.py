@@ -166,7 +166,10 @@ async def _client(url: str, asked: list[Asked], progress: Progress) -> None:
             streams[1].write(request.wire)
             status = await _read_status(streams[0])
         except (OSError, asyncio.IncompleteReadError) as error:
-            streams, status = None, type(error).__name__
+            status = type(error).__name__
+            if streams is not None:
+                streams[1].close()
+            streams = None
         progress.note(request, status)
     if streams is not None:
         streams[1].close()
