@@ -14,7 +14,7 @@ from benchmarks.__main__ import describe_machine, say
 from benchmarks.datasets import read_matrix
 from benchmarks.processes import MeasurementError
 from benchmarks.serving.load_tool import find_tool, put_under_load
-from benchmarks.serving.models import SERVED, ensure_models
+from benchmarks.serving.models import SERVED, ensure_models, folder_of
 from benchmarks.serving.report import Runs, errors_of, medians_of, soak_summary, table
 from benchmarks.serving.request_bodies import feature_bodies, text_bodies, write_bodies
 from benchmarks.serving.servers import running
@@ -52,12 +52,12 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
             raise FileNotFoundError(f"{options.data} has no X.tst.txt, and a soak needs texts")
         names = [name for name in names if SERVED[name].asks != "texts"]
     python = Path(sys.executable)
-    if "libpecos" in names:
+    if any(SERVED[name].system == "libpecos" for name in names):
         if "libpecos" in peers.ensure(options.peers):
             # All in one environment, so that only the predictor differs.
             python = peers.interpreter(options.peers)
         else:
-            names.remove("libpecos")
+            names = [name for name in names if SERVED[name].system != "libpecos"]
     models = options.models / options.data.resolve().name
     models.mkdir(parents=True, exist_ok=True)
     ensure_models(names, options.data, models, peers_python=python, n_threads=options.threads)
@@ -70,7 +70,7 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
             name: stack.enter_context(
                 running(
                     SERVED[name].kind,
-                    models / name,
+                    folder_of(name, models),
                     log=models / f"{name}.serving.log",
                     **settings,
                 )

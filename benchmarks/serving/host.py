@@ -18,7 +18,7 @@ HARNESS_PACKAGES = "BENCHMARK_HARNESS_PACKAGES"
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("kind", choices=["polyseme", "libpecos", "none"])
+    parser.add_argument("kind", choices=["polyseme", "libpecos", "libpecos-1", "none"])
     parser.add_argument("model", type=Path)
     parser.add_argument("--threads", type=int, required=True)
     options = parser.parse_args()
@@ -30,11 +30,17 @@ def main() -> None:
     from polyseme.server.running import serve
     from polyseme.server.settings import ServerSettings
 
+    loaders = {
+        "polyseme": load,
+        "libpecos": load_libpecos,
+        "libpecos-1": lambda path, n_threads: load_libpecos(path, 1),
+        "none": load_no_model,
+    }
     serve(
         {options.model.name: options.model},
         ServerSettings(n_threads=options.threads),
         port=0,
-        load={"polyseme": load, "libpecos": load_libpecos, "none": load_no_model}[options.kind],
+        load=loaders[options.kind],
         on_start=lambda url: print(url, flush=True),
     )
 

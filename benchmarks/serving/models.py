@@ -21,7 +21,7 @@ class Served:
     Attributes
     ----------
     title : str
-    kind : {'polyseme', 'libpecos', 'none'}
+    kind : {'polyseme', 'libpecos', 'libpecos-1', 'none'}
         See `host.py`.
     system : str or None
         Its name in `benchmarks.systems`, for those that are trained from matrices.
@@ -39,9 +39,15 @@ SERVED = {
     "polyseme-copies2": Served("polyseme, 2 copies", "polyseme", "polyseme-copies2"),
     "polyseme": Served("polyseme, plain", "polyseme", "polyseme"),
     "libpecos": Served("libpecos", "libpecos", "libpecos"),
+    "libpecos-1": Served("libpecos, one thread", "libpecos-1", "libpecos"),
     "none": Served("no model, only the server", "none", None),
     "polyseme-text": Served("polyseme, texts", "polyseme", None, "texts"),
 }
+
+
+def folder_of(name: str, models: Path) -> Path:
+    """Return where a model is; what differs only in how it is served shares it."""
+    return models / (SERVED[name].system or name)
 
 
 def ensure_models(
@@ -50,14 +56,14 @@ def ensure_models(
     """Train those of `names` that are not in the folder `models` yet."""
     matrices = models / "matrices"
     for name in names:
-        served, model = SERVED[name], models / name
+        served, model = SERVED[name], folder_of(name, models)
         if model.exists():
             continue
         print(f"making {model}", file=sys.stderr, flush=True)
         if served.system is not None:
             if not matrices.exists():
                 prepare(data, matrices, None, text=False)
-            python = peers_python if served.kind == "libpecos" else Path(sys.executable)
+            python = peers_python if served.system == "libpecos" else Path(sys.executable)
             arguments = ["train", served.system, "--data", str(matrices), "--model", str(model)]
             arguments += ["--threads", str(n_threads)]
             measure(python, arguments, n_threads, models / f"{name}.training.log")

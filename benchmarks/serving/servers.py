@@ -31,7 +31,7 @@ def running(
 
     Parameters
     ----------
-    kind : {'polyseme', 'libpecos', 'none'}
+    kind : {'polyseme', 'libpecos', 'libpecos-1', 'none'}
         How to load the model.
     python : Path
         The interpreter; packages that it lacks are taken from this one.
