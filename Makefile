@@ -1,17 +1,18 @@
 # make demo   train on a small corpus and look at the senses of its labels
-# make test   everything that guards the project: C++ tests, linters, types, Python tests
+# make test   everything that guards the project: C++ tests, linters, types, Python tests, Annif
 
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
+ANNIF  := build/annif-venv
 NATIVE := $(shell find native -name '*.cpp' -o -name '*.hpp') CMakeLists.txt pyproject.toml
 
-.PHONY: demo test native-test sanitize benchmark screenshots clean
+.PHONY: demo test native-test annif-test sanitize benchmark screenshots clean
 
 demo: $(VENV)/installed
 	$(BIN)/polyseme demo
 
-test: $(VENV)/installed-dev native-test
+test: $(VENV)/installed-dev native-test annif-test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -22,6 +23,10 @@ native-test: $(VENV)/installed-dev
 	    -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja) >/dev/null
 	$(BIN)/cmake --build build/native-tests
 	build/native-tests/native_tests
+
+# Annif wants older versions of NumPy and others, so it has an environment of its own.
+annif-test: $(ANNIF)/installed
+	$(ANNIF)/bin/python -m pytest tests/annif
 
 # All native tests twice: under AddressSanitizer with UBSan, and under ThreadSanitizer.
 sanitize: $(VENV)/installed-dev
@@ -50,6 +55,11 @@ $(VENV)/installed: $(VENV)/bin/python $(NATIVE)
 
 $(VENV)/installed-dev: $(VENV)/installed
 	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[dev]'
+	touch $@
+
+$(ANNIF)/installed: $(VENV)/installed-dev
+	$(PYTHON) -m venv $(ANNIF)
+	$(ANNIF)/bin/pip install --quiet --disable-pip-version-check -e '.[annif]' 'pytest>=8'
 	touch $@
 
 clean:

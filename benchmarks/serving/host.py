@@ -9,7 +9,9 @@ from __future__ import annotations
 import argparse
 import os
 import site
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 # The peers' environment has libpecos and its NumPy; what it lacks (polyseme and what its server
 # needs) comes from the environment of the harness.
@@ -30,7 +32,7 @@ def main() -> None:
     from polyseme.server.running import serve
     from polyseme.server.settings import ServerSettings
 
-    loaders = {
+    loaders: dict[str, Callable[..., Any]] = {
         "polyseme": load,
         "libpecos": load_libpecos,
         "libpecos-1": lambda path, n_threads: load_libpecos(path, 1),

@@ -66,6 +66,19 @@ class Range:
         """Return figure / factor to figure * factor."""
         return cls(figure, figure / factor, figure * factor)
 
+    @classmethod
+    def exactly(cls, figure: float) -> Range:
+        """Return what is known for certain."""
+        return cls(figure, figure, figure)
+
+    def __add__(self, other: Range) -> Range:
+        """Return the range of the sum."""
+        return Range(self.about + other.about, self.low + other.low, self.high + other.high)
+
+    def __mul__(self, times: float) -> Range:
+        """Return the range of so many times the figure."""
+        return Range(self.about * times, self.low * times, self.high * times)
+
 
 @dataclass(frozen=True)
 class TrainingEstimate:
@@ -84,6 +97,8 @@ class TrainingEstimate:
         On disk.
     microseconds_per_document : Range
         Prediction of many documents at once, with all threads.
+    n_documents, n_labels : int
+        Of the whole job.
     n_sampled : int
         Documents of the largest sample.
     peak_phase : str
@@ -96,6 +111,8 @@ class TrainingEstimate:
     available_bytes: int | None
     model_bytes: Range
     microseconds_per_document: Range
+    n_documents: int
+    n_labels: int
     n_sampled: int
     peak_phase: str
 
@@ -119,6 +136,7 @@ class Sample:
     peaks: Mapping[str, int]  # above what was there before; empty where not known
     n_weights: tuple[int, ...]  # of each level of the matcher, and of the ranker
     n_model_bytes: int
+    n_record_bytes: int  # of these, what each level keeps for every feature, used or not
     prediction_seconds: float  # a document
 
 
@@ -170,7 +188,6 @@ def estimate_training(
         n_weights = sum(last.n_weights[:-1]), last.n_weights[-1]
     model_growth = sum(n_weights) / max(1, sum(last.n_weights))
     seconds = _phase_seconds(last, job, model_growth)
-    bytes_per_weight = last.n_model_bytes / max(1, sum(last.n_weights))
     peaks = _phase_peaks(
         last, job, n_weights[1], features.n_columns, count_threads(model.n_threads)
     )
@@ -182,14 +199,13 @@ def estimate_training(
         total_seconds=Range.around(sum(seconds.values()), factor),
         peak_bytes=None
         if before is None or not peaks
-        else Range(
-            before + peaks[peak_phase],
-            before + peaks[peak_phase] / factor,
-            before + peaks[peak_phase] * factor,
-        ),
+        else Range.around(peaks[peak_phase], factor) + Range.exactly(before),
         available_bytes=available,
-        model_bytes=Range.around(sum(n_weights) * bytes_per_weight + n_names_bytes, factor),
+        model_bytes=Range.around(_model_bytes(last, job, sum(n_weights)), factor)
+        + Range.exactly(n_names_bytes),
         microseconds_per_document=Range.around(1e6 * last.prediction_seconds * to_predict, factor),
+        n_documents=job.n_documents,
+        n_labels=labels.n_columns,
         n_sampled=last.size.n_documents,
         peak_phase=peak_phase,
     )
@@ -255,6 +271,9 @@ def _train_on(model: XRLinear, X: SparseRows, Y: SparsePattern) -> Sample:
         peaks={phase: max(0, peak - before) for phase, peak in watch.peaks.items()},
         n_weights=tuple(level.n_weights for level in (*trained.matcher_.levels, ranker)),
         n_model_bytes=sum(array.nbytes for array in arrays.values()),
+        n_record_bytes=sum(
+            array.nbytes for name, array in arrays.items() if name.endswith(".record_sizes")
+        ),
         prediction_seconds=prediction_seconds,
     )
 
@@ -312,17 +331,26 @@ def _weight_laws(samples: list[Sample]) -> tuple[WeightLaw, WeightLaw]:
     return WeightLaw.fit(*zip(*node_points, strict=True)) if node_points else of_slot, of_slot
 
 
+def _model_bytes(sample: Sample, job: JobSize, n_weights: float) -> float:
+    records = sample.n_record_bytes / len(sample.n_weights) * (len(job.fan_outs) + 1)
+    per_weight = (sample.n_model_bytes - sample.n_record_bytes) / max(1, sum(sample.n_weights))
+    return records + per_weight * n_weights
+
+
 def _phase_seconds(sample: Sample, job: JobSize, model_growth: float) -> dict[str, float]:
-    """Scale the measured seconds; solvers and matching slow down as their data grow."""
+    """Scale the measured seconds; solvers and matching slow down as their data grow.
+
+    Held-out matching does not: what it does once for each fold weighs more in a sample.
+    """
     whole, part = phase_work(job), phase_work(sample.size)
     solving = sample.seconds["Training the ranker"] / max(1.0, part["Training the ranker"])
     seconds = {}
     for phase, taken in sample.seconds.items():
         ratio = _ratio(whole[phase], part[phase])
         seconds[phase] = taken * ratio
-        if phase.startswith("Training") or phase == "Matching held-out documents":
-            if part[phase] == 0:  # too few labels in the sample for a tree
-                seconds[phase] = solving * whole[phase]
+        if part[phase] == 0 and whole[phase]:  # too few labels in the sample for a tree
+            seconds[phase] = solving * whole[phase]
+        if phase.startswith("Training"):
             seconds[phase] *= slowdown(ratio)
         elif phase == "Matching":
             seconds[phase] *= slowdown(model_growth)

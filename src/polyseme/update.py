@@ -36,6 +36,9 @@ __all__ = ["Update", "place_labels", "update_stacked", "updated"]
 MOST_NEW_DOCUMENTS = 0.2  # as a share of those that the last full training had
 MOST_NEW_LABELS = 0.1
 LEAST_REACH = 0.75  # of new labels, as a share of that of known ones
+MOST_WITHOUT_ROOM = 0.1  # as a share of the new labels
+# Popular clusters are filled to the limit by training; new labels need some room there.
+ROOM_FOR_NEW_LABELS = 1.25
 
 
 @dataclass(frozen=True)
@@ -296,8 +299,9 @@ class _Placing:
         present = self._clusters
         counted = co_occurrence(labels[rows], self._matched[rows], n_threads=self._n_threads)
         n_labels = present.n_labels + counted.n_labels
-        limit = self._max_cluster_size or default_max_cluster_size(
-            replace(present, n_labels=n_labels), self._copies
+        limit = self._max_cluster_size or int(
+            ROOM_FOR_NEW_LABELS
+            * default_max_cluster_size(replace(present, n_labels=n_labels), self._copies)
         )
         return place_labels(counted, present.sizes, self._copies, limit)
 
@@ -380,7 +384,7 @@ def _reasons(model: XRLinear, update: Update) -> tuple[str, ...]:
             f"The beam reaches only {update.new_reach:.0%} of the new labels of documents that "
             f"did not place them (known labels: {usual:.0%}): no present cluster suits them well."
         )
-    if update.n_without_room:
+    if update.n_without_room > MOST_WITHOUT_ROOM * update.n_labels:
         reasons.append(
             f"For {update.n_without_room:,} new labels all clusters that suit them are full."
         )

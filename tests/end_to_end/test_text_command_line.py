@@ -208,7 +208,6 @@ def test_annif_files_and_a_vocabulary_give_names(tmp_path):
         (("--ngrams", "two"), "--ngrams must be a number or a range"),
         (("--ngrams", "3-2"), "ngrams must be"),
         (("--max-features", "0"), "max_features must be"),
-        (("--estimate",), "--estimate is for matrices"),
         (("--vocabulary", "missing.tsv"), "missing.tsv"),
         (("--labels-file", "missing.txt"), "missing.txt"),
     ],
@@ -216,6 +215,28 @@ def test_annif_files_and_a_vocabulary_give_names(tmp_path):
 def test_mistakes_are_refused_in_one_sentence(articles, tmp_path, arguments, sentence):
     assert sentence in refuse("train", articles, "-o", tmp_path / "m", *arguments)
     assert not (tmp_path / "m").exists()
+
+
+def test_an_estimate_on_texts_has_both_trainings_and_trains_nothing(articles, tmp_path):
+    text = succeed("train", articles, "--estimate", "-o", tmp_path / "m")
+    for row in ("Computing features", "Training without held-out documents", "Total"):
+        assert row in text
+    assert "its" in text.splitlines()[-1]  # "Fits", or "Does NOT fit"
+    assert not (tmp_path / "m").exists()
+
+
+def test_an_estimate_on_texts_counts_only_what_would_be_trained(articles):
+    estimates = {
+        option: json.loads(succeed("train", articles, "--estimate", "--json", option))["seconds"]
+        for option in ("--no-held-out", "--no-refit")
+    }
+    held_out = "Training without held-out documents"
+    assert {option: held_out in found for option, found in estimates.items()} == {
+        "--no-held-out": False,
+        "--no-refit": True,
+    }
+    assert "Training the ranker" in estimates["--no-held-out"]
+    assert "Training the ranker" not in estimates["--no-refit"]
 
 
 def test_options_of_texts_are_refused_for_matrices(data, model, tmp_path):

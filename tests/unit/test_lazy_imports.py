@@ -26,6 +26,10 @@ def test_importing_the_package_imports_nothing_heavy():
     assert modules_after("import polyseme; dir(polyseme)") & HEAVY == set()
 
 
+def test_programs_of_flask_other_than_annif_are_left_alone():
+    assert modules_after("import polyseme.annif.plugin") & {*HEAVY, "annif", "flask"} == set()
+
+
 @pytest.mark.parametrize("option", ["--help", "--version"])
 def test_help_and_version_of_the_program_import_nothing_heavy(option):
     code = f"from polyseme.cli import main; main(['{option}'], standalone_mode=False)"

@@ -20,6 +20,7 @@ DOCUMENTS = [
     "ARCHITECTURE.md",
     "CONTRIBUTING.md",
     "CHANGELOG.md",
+    "docs/annif.md",
     "docs/datasets.md",
     "docs/performance.md",
     "docs/serving.md",

@@ -15,7 +15,7 @@ from sklearn.pipeline import make_pipeline
 from polyseme import XRLinear
 from polyseme.text import TextFeatures
 from polyseme.text.features import TermCounts
-from polyseme.text.tokens import character_spans, word_spans, words
+from polyseme.text.tokens import character_spans, token_spans, word_spans, words
 
 TEXTS = ["The cat sat on the mat.", "A dog; a CAT!", "", "dogs and cats and dogs", "été à Paris"]
 
@@ -112,6 +112,16 @@ def test_spans_of_characters_are_those_of_the_analyzer(given_text):
     assert all(0 <= start <= end <= len(given_text) for _, start, end in found)
 
 
+@settings(max_examples=60, deadline=None)
+@given(text)
+def test_tokens_are_what_stands_between_spaces_and_spans_say_where(given_text):
+    features = TextFeatures(analyzer="token")
+    found = [term for term, _, _ in token_spans(given_text, 1, 2)]
+    assert sorted(found) == sorted(features.make_analyzer()(given_text))
+    single = list(token_spans(given_text, 1, 1))
+    assert [given_text[start:end] for _, start, end in single] == given_text.split()
+
+
 def test_spans_name_the_columns_of_features():
     features = TextFeatures().fit(TEXTS)
     spans = features.spans("My CAT sat")
@@ -163,7 +173,7 @@ def test_texts_are_never_all_in_memory():
 @pytest.mark.parametrize(
     ("parameters", "sentence"),
     [
-        ({"analyzer": "letters"}, "analyzer must be 'word' or 'char'"),
+        ({"analyzer": "letters"}, "analyzer must be 'word', 'char' or 'token'"),
         ({"ngrams": (2, 1)}, "ngrams must be"),
         ({"ngrams": 2}, "ngrams must be"),
         ({"max_features": 0}, "max_features must be a whole number"),

@@ -139,10 +139,16 @@ def test_names_come_from_the_vocabulary_and_must_differ():
 
 
 def test_texts_in_words_that_nobody_knew_call_for_a_full_training(model):
-    foreign = [Record("lorem ipsum dolor sit amet " + str(i), ("tank",)) for i in range(9)]
+    foreign = [Record("lorem ipsum dolor sit amet " + str(i), ("tank",)) for i in range(60)]
     update = model.update_records(foreign)
     assert update.unknown_words > 0.9
     assert any("words of the new texts are unknown" in why for why in update.full_training_due)
+
+
+def test_a_few_unknown_words_do_not_call_for_a_full_training(model):
+    update = model.update_records([Record("lorem ipsum dolor sit amet", ("tank",))])
+    assert update.unknown_words == 1.0
+    assert update.full_training_due == ()
 
 
 def test_hashed_features_cannot_tell_unknown_words():

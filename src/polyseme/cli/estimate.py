@@ -14,12 +14,13 @@ from polyseme.estimate import Range, TrainingEstimate, estimate_training
 from polyseme.machine_memory import available_memory
 from polyseme.progress import Progress
 
-__all__ = ["print_estimate"]
+__all__ = ["estimate_on_matrices", "print_estimate"]
 
+READING = "Reading the data"
 UNITS = ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
 
 
-def print_estimate(model: XRLinear, data: Path, as_json: bool) -> None:
+def estimate_on_matrices(model: XRLinear, data: Path, as_json: bool) -> None:
     """Read the data as `train` does, try samples of it, and print what the whole would take."""
     data = datasets.resolve_dataset(data)
     smallest, available = _least_memory(data), available_memory()
@@ -28,47 +29,40 @@ def print_estimate(model: XRLinear, data: Path, as_json: bool) -> None:
         return
     progress = Progress()
     with progress:
-        with progress.phase("Reading the data"):
+        with progress.phase(READING):
             dataset = datasets.load(data, n_threads=model.n_threads)
         with progress.phase("Training on samples"):
             found = estimate_training(
                 model, dataset.X_train, dataset.Y_train, label_names=dataset.label_names
             )
-    reading = progress.seconds["Reading the data"]
+    reading = Range.exactly(progress.seconds[READING])
+    print_estimate(
+        model,
+        dataclasses.replace(
+            found,
+            seconds={READING: reading, **found.seconds},
+            total_seconds=found.total_seconds + reading,
+        ),
+        data,
+        as_json,
+    )
+
+
+def print_estimate(model: XRLinear, found: TrainingEstimate, data: Path, as_json: bool) -> None:
+    """Print times, sizes, and whether it fits."""
     if as_json:
         print_json(
             {
                 "data": str(data),
-                "n_documents": dataset.X_train.shape[0],
-                "n_labels": dataset.Y_train.shape[1],
-                "reading_seconds": reading,
                 **dataclasses.asdict(found),
                 "fits": found.fits,
                 "advice": advice(model, found),
             }
         )
         return
-    _print_tables(model, found, reading, dataset.X_train.shape[0])
-
-
-def _print_tables(
-    model: XRLinear, found: TrainingEstimate, reading: float, n_documents: int
-) -> None:
     out = console()
-    known = Range(reading, reading, reading)
-    rows = [
-        (phase, *_cells(seconds, _seconds))
-        for phase, seconds in {"Reading the data": known, **found.seconds}.items()
-    ]
-    total = found.total_seconds
-    rows.append(
-        (
-            "Total",
-            *_cells(
-                Range(total.about + reading, total.low + reading, total.high + reading), _seconds
-            ),
-        )
-    )
+    rows = [(phase, *_cells(seconds, _seconds)) for phase, seconds in found.seconds.items()]
+    rows.append(("Total", *_cells(found.total_seconds, _seconds)))
     out.print(plain_table(("Phase", "about", "from", "to"), rows, numbers=range(1, 4)))
     out.print()
     rows = [("Model on disk", *_cells(found.model_bytes, _bytes))]
@@ -77,7 +71,7 @@ def _print_tables(
     rows.append(("Prediction, a document", *_cells(found.microseconds_per_document, _micro)))
     out.print(plain_table(("Size and speed", "about", "from", "to"), rows, numbers=range(1, 4)))
     out.print()
-    sampled = f"From training on {found.n_sampled:,} of {n_documents:,} documents."
+    sampled = f"From training on {found.n_sampled:,} of {found.n_documents:,} documents."
     out.print(sampled, markup=False, soft_wrap=True)
     out.print(verdict(model, found), markup=False, soft_wrap=True)
 

@@ -9,6 +9,7 @@ import click
 from rich.console import Console
 
 from polyseme.cli.errors import note
+from polyseme.cli.estimate import print_estimate
 from polyseme.cli.shared import console, plain_table, print_json
 from polyseme.cli.summary import summary_of
 from polyseme.cli.text_options import features_from, opened_corpus
@@ -16,9 +17,10 @@ from polyseme.cli.text_report import print_report
 from polyseme.presets import XRLinear
 from polyseme.progress import Progress
 from polyseme.senses import most_split
+from polyseme.text.estimate import estimate_text_training
 from polyseme.text.model import TextModel
 
-__all__ = ["train_on_texts"]
+__all__ = ["estimate_on_texts", "train_on_texts"]
 
 
 def train_on_texts(
@@ -58,6 +60,16 @@ def train_on_texts(
         )
         return
     _print(console(), model, output, seconds)
+
+
+def estimate_on_texts(
+    data: Path, classifier: XRLinear, options: dict[str, Any], as_json: bool
+) -> None:
+    """Say what training a text model would take."""
+    model = _untrained(classifier, options)
+    corpus = opened_corpus(data, options)
+    note(f"{data}: {corpus.description}.")
+    print_estimate(classifier, estimate_text_training(model, corpus), data, as_json)
 
 
 def _untrained(classifier: XRLinear, options: dict[str, Any]) -> TextModel:

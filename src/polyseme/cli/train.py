@@ -8,12 +8,12 @@ from typing import Any
 import click
 
 from polyseme import XRLinear, datasets
-from polyseme.cli.estimate import print_estimate
+from polyseme.cli.estimate import estimate_on_matrices
 from polyseme.cli.estimator_options import parameter_options, read_config
 from polyseme.cli.shared import console, json_option, path_argument, plain_table, print_json
 from polyseme.cli.summary import summary_of
 from polyseme.cli.text_options import is_text, refuse_text_options, take, training_options
-from polyseme.cli.text_train import train_on_texts
+from polyseme.cli.text_train import estimate_on_texts, train_on_texts
 from polyseme.model_files import check_target
 from polyseme.parameters import check_parameters
 from polyseme.progress import Progress
@@ -71,12 +71,13 @@ def train(
         check_target(output)
     if is_text(data, text_options):
         if estimate or output is None:
-            raise ValueError("--estimate is for matrices; what texts take is not known before.")
-        train_on_texts(data, output, model, text_options, as_json)
+            estimate_on_texts(data, model, text_options, as_json)
+        else:
+            train_on_texts(data, output, model, text_options, as_json)
         return
     refuse_text_options(data, text_options)
     if estimate or output is None:
-        print_estimate(model, data, as_json)
+        estimate_on_matrices(model, data, as_json)
         return
 
     progress = Progress()

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from polyseme.names import Names
 from polyseme.sparse_rows import SparseRows
-from polyseme.text.tokens import character_spans, fold, word_spans, words
+from polyseme.text.tokens import character_spans, fold, token_spans, word_spans, words
 
 __all__ = ["TermCounts", "TextFeatures", "in_batches"]
 
@@ -25,7 +25,8 @@ TEXTS_AT_ONCE = 512
 FEW_TEXTS = 1000  # below, a word that is in one text only may be all there is
 CROWDED = 4  # terms counted at a time at most, in multiples of max_features, but at least
 ROOMY = 2_000_000
-NGRAMS = {"word": (1, 2), "char": (3, 5)}
+NGRAMS = {"word": (1, 2), "char": (3, 5), "token": (1, 2)}
+SPANS = {"word": word_spans, "char": character_spans, "token": token_spans}
 TINY = float(np.finfo(np.float32).tiny)
 
 Counted: TypeAlias = tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.float32]]
@@ -41,10 +42,11 @@ class TextFeatures(BaseEstimator):  # type: ignore[misc]
 
     Parameters
     ----------
-    analyzer : {'word', 'char'}, default='word'
-        n-grams of words, or of characters within words, which bear misspellings and many endings.
+    analyzer : {'word', 'char', 'token'}, default='word'
+        n-grams of words, or of characters within words, which bear misspellings and many endings;
+        or of what stands between spaces, as it is, where someone else took the texts apart.
     ngrams : (int, int), optional
-        The shortest and the longest n-gram; (1, 2) for words and (3, 5) for characters.
+        The shortest and the longest n-gram; (3, 5) for characters, else (1, 2).
     max_features : int, default=1_000_000
         Keep those that are in most texts.
     min_documents : int, optional
@@ -165,7 +167,7 @@ class TextFeatures(BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self, "idf_")
         if self.vocabulary_ is None:
             return []
-        find = word_spans if self.analyzer == "word" else character_spans
+        find = SPANS[self.analyzer]
         column_of = self.columns()
         return [
             (column_of[term], start, end)
@@ -182,10 +184,11 @@ class TextFeatures(BaseEstimator):  # type: ignore[misc]
     def _analysis(self) -> dict[str, Any]:
         """Return what tells scikit-learn's vectorizers how to take a text apart."""
         how: dict[str, Any]
-        if self.analyzer == "word":
-            how = {"tokenizer": words, "token_pattern": None, "lowercase": False}
-        else:
+        if self.analyzer == "char":
             how = {"preprocessor": fold, "analyzer": "char_wb"}
+        else:
+            tokenizer = words if self.analyzer == "word" else str.split
+            how = {"tokenizer": tokenizer, "token_pattern": None, "lowercase": False}
         return {**how, "ngram_range": self.ngram_range}
 
     def columns(self) -> dict[str, int]:
@@ -250,7 +253,7 @@ class TextFeatures(BaseEstimator):  # type: ignore[misc]
     def check_parameters(self) -> None:
         """Refuse parameters that make no sense, by name and with what would."""
         if self.analyzer not in NGRAMS:
-            raise ValueError(f"analyzer must be 'word' or 'char', not {self.analyzer!r}.")
+            raise ValueError(f"analyzer must be 'word', 'char' or 'token', not {self.analyzer!r}.")
         ngrams = self.ngram_range if _is_pair(self.ngrams) or self.ngrams is None else (0, 0)
         if not 1 <= ngrams[0] <= ngrams[1] <= 20:
             raise ValueError(

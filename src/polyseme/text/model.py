@@ -170,7 +170,7 @@ class TextModel:
             problem = read_problem(
                 records,
                 features,
-                count_held_out=self._count_held_out,
+                count_held_out=self.count_held_out,
                 seed=classifier.seed,
                 progress=progress,
             )
@@ -346,7 +346,8 @@ class TextModel:
         """
         save_model(path, *contents_of(self))
 
-    def _count_held_out(self, n_documents: int) -> int:
+    def count_held_out(self, n_documents: int) -> int:
+        """Return how many of so many documents are held out."""
         if self.held_out == 0 or n_documents < FEWEST_TO_HOLD_OUT_FROM:
             return 0
         return min(max(1, round(self.held_out * n_documents)), MOST_HELD_OUT)

@@ -28,6 +28,7 @@ __all__ = ["update_text_model"]
 
 TEXTS_AT_ONCE = 512
 MOST_UNKNOWN_WORDS = 0.25  # a rule of thumb: rare words make up a tenth of most new texts
+FEWEST_WORDS_TO_JUDGE = 200  # a single short text may well be about something new
 
 
 def update_text_model(
@@ -93,7 +94,7 @@ def update_text_model(
                 texts,
             )
     reasons = update.full_training_due
-    if unknown.share is not None and unknown.share > MOST_UNKNOWN_WORDS:
+    if unknown.are_too_many:
         reasons = (
             *reasons,
             f"{unknown.share:.0%} of the words of the new texts are unknown to the model.",
@@ -191,6 +192,11 @@ class _UnknownWords:
     @property
     def share(self) -> float | None:
         return None if self._known is None else self._n_unknown / max(1, self._n_words)
+
+    @property
+    def are_too_many(self) -> bool:
+        """Whether there are enough words to say so, and too many of them unknown."""
+        return self._n_words >= FEWEST_WORDS_TO_JUDGE and (self.share or 0) > MOST_UNKNOWN_WORDS
 
 
 def _read(

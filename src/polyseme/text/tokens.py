@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 
-__all__ = ["character_spans", "fold", "word_spans", "words"]
+__all__ = ["character_spans", "fold", "token_spans", "word_spans", "words"]
 
 # Python's \w leaves out the marks that make up half of a Hindi or Tamil word.
 _MARKS = (
@@ -51,10 +51,13 @@ def word_spans(text: str, shortest: int, longest: int) -> Iterator[Span]:
         for word in _WORD.finditer(text)
         for piece in _PIECE.finditer(text, *word.span())
     ]
-    for n in range(shortest, longest + 1):
-        for first in range(len(found) - n + 1):
-            taken = found[first : first + n]
-            yield " ".join(word for word, _, _ in taken), taken[0][1], taken[-1][2]
+    yield from _spans_of_ngrams(found, shortest, longest)
+
+
+def token_spans(text: str, shortest: int, longest: int) -> Iterator[Span]:
+    """Do as `word_spans` does, with what stands between spaces, as it is."""
+    found = [(token.group(), *token.span()) for token in _RUN.finditer(text)]
+    yield from _spans_of_ngrams(found, shortest, longest)
 
 
 def character_spans(text: str, shortest: int, longest: int) -> Iterator[Span]:
@@ -78,3 +81,10 @@ def character_spans(text: str, shortest: int, longest: int) -> Iterator[Span]:
                         else (start, end)
                     )
                     yield padded[first : first + n], *place
+
+
+def _spans_of_ngrams(found: list[Span], shortest: int, longest: int) -> Iterator[Span]:
+    for n in range(shortest, longest + 1):
+        for first in range(len(found) - n + 1):
+            taken = found[first : first + n]
+            yield " ".join(word for word, _, _ in taken), taken[0][1], taken[-1][2]

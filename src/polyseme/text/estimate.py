@@ -1,0 +1,68 @@
+"""What training on texts would take: features are computed, the training is estimated."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from sklearn.base import clone
+
+from polyseme.estimate import Range, TrainingEstimate, estimate_training
+from polyseme.progress import Progress
+from polyseme.text.corpora.records import Record
+from polyseme.text.problem import read_problem
+
+if TYPE_CHECKING:
+    from polyseme.text.model import TextModel
+
+__all__ = ["estimate_text_training"]
+
+SAMPLES = "Training on samples"
+
+
+def estimate_text_training(model: TextModel, records: Iterable[Record]) -> TrainingEstimate:
+    """Estimate what ``model.fit_records(records)`` would take on this machine.
+
+    All texts are read and turned into features, because nothing less says how many words there
+    are; what that took counts as known. Choosing examples and saving are left out: they are short.
+
+    Parameters
+    ----------
+    model : TextModel
+        Its parameters count; it stays as it is.
+    records : iterable of Record
+        As for `TextModel.fit_records`.
+    """
+    model.check_parameters()
+    features = clone(model.features)
+    progress = Progress(enabled=model.verbose)
+    with progress:
+        problem = read_problem(
+            records,
+            features,
+            count_held_out=model.count_held_out,
+            seed=model.classifier.seed,
+            progress=progress,
+        )
+        with progress.phase(SAMPLES):
+            found = estimate_training(
+                model.classifier, problem.X, problem.Y, label_names=problem.labels
+            )
+    seconds = {
+        name: Range.exactly(taken) for name, taken in progress.seconds.items() if name != SAMPLES
+    }
+    if problem.n_held_out:
+        share = problem.n_training / problem.X.n_rows
+        seconds["Training without held-out documents"] = found.total_seconds * share
+    if model.refit or not problem.n_held_out:
+        seconds.update(found.seconds)
+    vocabulary = features.vocabulary_
+    n_bytes = 4.0 * features.n_features_  # the weights of words, and the words themselves
+    n_bytes += 0 if vocabulary is None else sum(len(str(word)) + 8 for word in vocabulary)
+    return replace(
+        found,
+        seconds=seconds,
+        total_seconds=sum(seconds.values(), Range.exactly(0)),
+        model_bytes=found.model_bytes + Range.exactly(n_bytes),
+    )

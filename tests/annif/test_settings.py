@@ -1,0 +1,65 @@
+"""From a project's settings to a model; no Annif is needed for that."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from pathlib import Path
+
+import pytest
+
+from polyseme import TextModel, XRLinear
+from polyseme.annif.settings import read_setting, untrained_model
+from polyseme.text import TextFeatures
+
+PAGE = (Path(__file__).parents[2] / "docs" / "annif.md").read_text(encoding="utf-8")
+
+
+def model_of(**settings):
+    return untrained_model(settings, analyzer="word", keep_data=False, n_threads=None)
+
+
+def test_texts_and_values_of_toml_mean_the_same():
+    texts = model_of(copies="3", cost="0.5", hashing="Yes", merge="max", max_cluster_size="40")
+    values = model_of(copies=3, cost=0.5, hashing=True, merge="max", max_cluster_size=40)
+    assert texts.classifier.get_params() == values.classifier.get_params()
+    assert texts.features.get_params() == values.features.get_params()
+    assert (texts.classifier.copies, texts.features.hashing) == (3, True)
+
+
+def test_what_is_not_said_is_as_in_polyseme():
+    model = model_of(name="Small", language="en", backend="polyseme", vocab="small", limit="10")
+    assert model.classifier.get_params() == XRLinear().get_params()
+    assert model.features.get_params() == TextFeatures(ngrams=(1, 2)).get_params()
+    assert (model.held_out, model.refit) == (0.1, True)
+
+
+@pytest.mark.parametrize(
+    ("settings", "sentence"),
+    [
+        ({"beam_size": "1.5"}, "beam_size must be a whole number, not '1.5'."),
+        ({"beam_size": ""}, "beam_size must be a whole number, not ''."),
+        ({"cost": "much"}, "cost must be a number, not 'much'."),
+        ({"cost": "nan"}, "cost must be a number above 0"),
+        ({"refit": "2"}, "refit must be true or false, not '2'."),
+        ({"loss": "none"}, "loss must be one of"),
+        ({"min_df": "0"}, "min_df must be a whole number of at least 1, not 0."),
+        ({"ngram": "21"}, "ngram must be a whole number from 1 to 20, not 21."),
+        ({"held_out": "1"}, "held_out must be a share"),
+        ({"precision": "90"}, "precision must be a share"),
+    ],
+)
+def test_a_wrong_value_is_refused_by_name(settings, sentence):
+    with pytest.raises(ValueError, match=re.escape(sentence)):
+        model_of(**settings)
+
+
+def test_the_defaults_of_the_page_are_those_of_polyseme():
+    listed = dict(re.findall(r"^\| `(\w+)` \| (\S+) \|", PAGE, re.M))
+    for owner in (TextModel, TextFeatures, XRLinear):
+        for parameter in inspect.signature(owner).parameters.values():
+            if parameter.name in listed:
+                given = listed.pop(parameter.name)
+                kind = type(parameter.default).__name__
+                assert read_setting({"x": given}, "x", kind, None) == parameter.default
+    assert set(listed) == {"limit", "ngram", "keep_matcher", "allow_learn"}
