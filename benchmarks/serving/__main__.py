@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import signal
 import sys
 from contextlib import ExitStack
 from pathlib import Path
@@ -26,6 +27,7 @@ SOAK_MODEL = "polyseme-text"  # takes texts and features
 
 def main() -> None:
     options = parse_options()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # and the servers end too
     try:
         results = run(options)
     except (FileNotFoundError, MeasurementError) as problem:
