@@ -16,7 +16,7 @@ from urllib.request import urlopen
 from benchmarks.memory import MIB, resident
 from benchmarks.serving.servers import Running
 
-N_SAMPLES = 400
+N_SAMPLES = 200
 # Between the middles of the first and the last quarter lie three quarters of the requests. Of
 # 200,000, that is 150,000: if each of them left only 64 bytes behind, the smallest dictionary of
 # Python, memory would have grown by 9 MiB. What freed memory the allocator keeps varies by less.
