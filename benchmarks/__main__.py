@@ -144,8 +144,11 @@ def describe_machine(options: argparse.Namespace) -> dict[str, Any]:
     """Say what a reader needs to compare figures of two machines."""
     lines = Path("/proc/cpuinfo").read_text().splitlines()
     processors = [line.split(":")[1].strip() for line in lines if line.startswith("model name")]
-    freeze = [str(peers.interpreter(options.peers)), "-m", "pip", "list", "--format=json"]
-    listed = subprocess.run(freeze, capture_output=True, text=True, check=False).stdout
+    python = peers.interpreter(options.peers)
+    freeze = [str(python), "-m", "pip", "list", "--format=json"]
+    listed = ""
+    if python.exists():
+        listed = subprocess.run(freeze, capture_output=True, text=True, check=False).stdout
     wanted = {*peers.PEERS, "numpy", "scipy"}
     packages = json.loads(listed or "[]")
     return {

@@ -67,10 +67,12 @@ nb::tuple slot_weights(const BoundLevel& bound, int64_t cluster, int64_t slot,
     require(slot >= 0 && slot < level.size(cluster), "there is no such slot in the cluster");
     for (size_t i = 0; wanted && i < wanted->size(); ++i)
         require(wanted->data()[i] >= 0 && wanted->data()[i] < level.n_features(), "there is no such feature");
+    // To look at all features takes long enough for others to wait for the GIL.
+    const auto found = wanted ? level.slot_weights(cluster, slot, {wanted->data(), wanted->size()})
+                              : run_released(nb::none(), [&](RunControl&) { return level.slot_weights(cluster, slot); });
     std::vector<int32_t> features;
     std::vector<float> weights;
-    for (const auto& [feature, weight] :
-         wanted ? level.slot_weights(cluster, slot, {wanted->data(), wanted->size()}) : level.slot_weights(cluster, slot)) {
+    for (const auto& [feature, weight] : found) {
         features.push_back(feature);
         weights.push_back(weight);
     }

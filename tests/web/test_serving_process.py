@@ -17,6 +17,7 @@ import httpx
 import pytest
 
 from polyseme.demo import make_corpus
+from polyseme.server.running import _listening
 from tests.end_to_end.command_line import refuse
 from tests.web.conftest import (
     TEXT,
@@ -174,3 +175,8 @@ def test_without_the_extra_a_sentence_says_how_to_get_it(monkeypatch):
     )
     said = refuse("serve", "model")
     assert "a server needs fastapi; install them with: pip install 'polyseme[server]'" in said
+
+
+def test_answers_do_not_wait_for_the_client_to_confirm_a_part_of_them():
+    with _listening("127.0.0.1", 0) as listener:
+        assert listener.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)

@@ -41,6 +41,8 @@ class ModelStore:
         The first is what clients get who name none.
     n_threads : int, optional
         Threads for large batches.
+    load : callable
+        Reads a model from its folder; for benchmarks, which serve others as well.
     on_load : callable, optional
         Told the name of a model and 'loaded' or 'failed'.
     """
@@ -50,11 +52,12 @@ class ModelStore:
         paths: Mapping[str, Path],
         *,
         n_threads: int | None = None,
+        load: Callable[..., Any] = polyseme.load,
         on_load: Callable[[str, str], object] | None = None,
     ) -> None:
         if not paths:
             raise ValueError("at least one model is needed")
-        self._n_threads = n_threads
+        self._n_threads, self._read = n_threads, load
         self._on_load = on_load or (lambda name, outcome: None)
         self._places = {}
         for name, path in paths.items():
@@ -62,7 +65,7 @@ class ModelStore:
             self._places[name] = _Place(path, self._load(name, path), seen)
 
     def _load(self, name: str, path: Path) -> ServedModel:
-        served = ServedModel(name, path, polyseme.load(path, n_threads=self._n_threads))
+        served = ServedModel(name, path, self._read(path, n_threads=self._n_threads))
         served.warm_up()
         self._on_load(name, "loaded")
         return served

@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -34,8 +34,7 @@ class Question:
     threshold: float | None
 
 
-@dataclass(frozen=True)
-class Suggested:
+class Suggested(NamedTuple):
     """A label and its score; `uri` is what the training data call it, if that is not its name."""
 
     label: int
@@ -57,7 +56,7 @@ class ServedModel:
 
     def __init__(self, name: str, path: Path, model: Any) -> None:
         self.name, self.path, self.model = name, path, model
-        self.takes_texts = not isinstance(model, XRLinear)
+        self.takes_texts = hasattr(model, "classifier")  # as a TextModel has one
         self.classifier: XRLinear = model.classifier if self.takes_texts else model
         self.feature_names: Names | None = self.classifier.feature_names_
         self.catalogue = (
@@ -86,18 +85,27 @@ class ServedModel:
             If there is no such feature, or a value cannot be used.
         """
         if isinstance(features, Mapping):
-            pairs = [(self._column(name), value) for name, value in features.items()]
+            columns = [self._column(name) for name in features]
+            values = np.array(list(features.values()), dtype=np.float64)
         else:
-            pairs = [(self._in_range(column), value) for column, value in features]
-        if any(not abs(value) <= MAX_VALUE for _, value in pairs):
+            columns = [column for column, _ in features]
+            values = np.array([value for _, value in features], dtype=np.float64)
+        if columns and not 0 <= min(columns) <= max(columns) < self.classifier.n_features_in_:
+            raise ValueError(
+                f"Model {self.name!r} has features 0 to {self.classifier.n_features_in_ - 1}; "
+                "a number is outside."
+            )
+        if not (np.abs(values) <= MAX_VALUE).all():
             raise ValueError(
                 f"Values of features must lie between {-MAX_VALUE:g} and {MAX_VALUE:g}."
             )
-        found = {column: value for column, value in sorted(pairs) if value != 0}
-        if len({column for column, _ in pairs}) < len(pairs):
+        row = np.array(columns, dtype=np.int32)
+        order = np.argsort(row)
+        row, values = row[order], values[order]
+        if (row[1:] == row[:-1]).any():
             raise ValueError("A feature is given twice.")
-        columns = np.fromiter(found.keys(), dtype=np.int32, count=len(found))
-        return columns, np.fromiter(found.values(), dtype=np.float32, count=len(found))
+        kept = values != 0
+        return row[kept], values[kept].astype(np.float32)
 
     def _column(self, name: str) -> int:
         if self.feature_names is not None:
@@ -108,15 +116,7 @@ class ServedModel:
             raise ValueError(
                 f"Model {self.name!r} has no names of features; {name[:80]!r} must be a number."
             )
-        return self._in_range(int(name))
-
-    def _in_range(self, column: int) -> int:
-        if not 0 <= column < self.classifier.n_features_in_:
-            raise ValueError(
-                f"Model {self.name!r} has features 0 to {self.classifier.n_features_in_ - 1}; "
-                "a number is outside."
-            )
-        return column
+        return int(name)
 
     def _matrix(self, rows: Sequence[Row]) -> sp.csr_array:
         starts = np.zeros(len(rows) + 1, dtype=np.int64)
