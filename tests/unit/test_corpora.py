@@ -317,7 +317,7 @@ def test_what_is_not_there_is_named(tmp_path):
 
 def test_missing_pyarrow_is_said_with_what_to_install(tmp_path, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
-    with pytest.raises(ValueError, match=r"pip install 'polyseme\[parquet\]'"):
+    with pytest.raises(ValueError, match=r"pip install '\.\[parquet\]'"):
         open_corpus(write(tmp_path / "a.parquet", "x"))
 
 

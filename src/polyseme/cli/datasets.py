@@ -152,9 +152,7 @@ def _find_or_recognise(name_or_folder: str) -> CatalogueEntry:
         raise ValueError(f"{folder}: {error}") from None
     entry = recognise(*sizes)
     if entry is None:
-        raise ValueError(
-            f"{folder} is no data set known by name: it has {sizes_in_words(sizes)}."
-        )
+        raise ValueError(f"{folder} is no data set known by name: it has {sizes_in_words(sizes)}.")
     return entry
 
 
