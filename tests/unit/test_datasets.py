@@ -415,7 +415,5 @@ def test_an_empty_test_part_is_named_as_such(tmp_path):
     for part, n_rows in (("trn", X.shape[0]), ("tst", 0)):
         sp.save_npz(tmp_path / f"X.{part}.npz", X[:n_rows])
         sp.save_npz(tmp_path / f"Y.{part}.npz", Y[:n_rows])
-    with pytest.raises(
-        ValueError, match=r"test part is empty; remove X\.tst\.npz and Y"
-    ):
+    with pytest.raises(ValueError, match=r"test part is empty; remove X\.tst\.npz and Y"):
         load(tmp_path)

@@ -355,9 +355,7 @@ def test_without_matplotlib_there_is_a_sentence(problem, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     counted = Counted(draw=lambda results: None)
     results = counted.run(problem, tmp_path)
-    with pytest.raises(
-        ImportError, match=r"pip install '\.\[reproduce\]'"
-    ):
+    with pytest.raises(ImportError, match=r"pip install '\.\[reproduce\]'"):
         save_figure(counted.experiment, results, tmp_path)
 
 
