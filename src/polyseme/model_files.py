@@ -404,7 +404,24 @@ def _read_part(folder: Path, manifest: dict[str, Any], part: str) -> dict[str, A
         )
     if _crc32(path) != entry.get("crc32"):
         raise ValueError(f"{path} is damaged: its checksum is wrong; copy the model again")
-    return map_arrays(path, n_bytes)
+    arrays = map_arrays(path, n_bytes)
+    return {
+        name: array if _stays_mapped(name) else _in_memory(array) for name, array in arrays.items()
+    }
+
+
+def _stays_mapped(name: str) -> bool:
+    """Tell weights, which are copied at first use anyway, and documents kept for updates.
+
+    All else is copied: whoever reads a map of a file that was cut short dies of it.
+    """
+    return name.endswith(".bytes") or name.startswith("training.")
+
+
+def _in_memory(array: Array) -> Array:
+    array = array.copy()
+    array.flags.writeable = False
+    return array
 
 
 def _crc32(path: Path) -> int:

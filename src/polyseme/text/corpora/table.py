@@ -59,6 +59,18 @@ class TableSource(ABC):
         """Yield for each row where it is ("row 3") and its cells in these columns."""
 
 
+def _as_usual(path: Path, cells: list[Any], usual: str | None, found: str | None) -> str | None:
+    """Return the separator of the data that came first, if nothing speaks against it."""
+    if usual is None or found is None:  # lists have none, and single labels need none
+        return usual or found
+    if usual != found and not any(usual in cell for cell in cells if isinstance(cell, str)):
+        raise ValueError(
+            f"the labels of {path} seem to be split at {found!r}, but those that the model was "
+            f"trained on were split at {usual!r}; say which it is with --label-separator."
+        )
+    return usual
+
+
 class Table:
     """Documents from a table; see `Corpus`."""
 
@@ -74,10 +86,12 @@ class Table:
         separator = wanted.label_separator
         if self._labels_column is not None:
             self._columns.append(self._labels_column)
-            if separator is None and self._labels_column == wanted.like.get("labels_column"):
-                separator = wanted.like.get("label_separator")
-            elif separator is None:
-                separator = guess_separator(self._first_labels())
+            if separator is None:
+                first = self._first_labels()
+                separator = guess_separator(first)
+                if self._labels_column == wanted.like.get("labels_column"):
+                    usual = wanted.like.get("label_separator")
+                    separator = _as_usual(source.path, first, usual, separator)
         self._separator = separator
         self.reading: dict[str, Any] = {
             "text_columns": list(self._text_columns),
