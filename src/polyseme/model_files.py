@@ -11,6 +11,7 @@ import json
 import os
 import re
 import secrets
+import tempfile
 import time
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
@@ -246,10 +247,11 @@ def _damaged(stored: StoredModel, name: str, what: str) -> ValueError:
 
 def check_target(folder: Path) -> None:
     """Refuse a place where a model cannot be saved, before the work of training it."""
+    if folder.exists() and not folder.is_dir():
+        raise ValueError(f"cannot save a model to {folder}: it is a file, give a folder")
+    _try_to_write(folder)
     if not folder.exists():
         return
-    if not folder.is_dir():
-        raise ValueError(f"cannot save a model to {folder}: it is a file, give a folder")
     if (folder / _MANIFEST).exists():
         is_model = _parse_manifest(folder).get("format") == _FORMAT
     else:
@@ -260,6 +262,17 @@ def check_target(folder: Path) -> None:
             f"cannot save a model to {folder}: the folder holds something else;"
             " give a new or empty folder, or a polyseme model to replace"
         )
+
+
+def _try_to_write(folder: Path) -> None:
+    nearest = next(place for place in (folder, *folder.absolute().parents) if place.exists())
+    try:
+        os.rmdir(tempfile.mkdtemp(prefix=".polyseme-", dir=nearest))
+    except OSError as error:
+        raise OSError(
+            f"cannot save a model to {folder}: nothing can be written to {nearest} "
+            f"({error.strerror}); give another folder"
+        ) from error
 
 
 def _to_json(description: Mapping[str, Any]) -> Any:

@@ -196,7 +196,7 @@ def test_a_file_is_not_overwritten(tmp_path):
     path.write_text("x")
     with pytest.raises(ValueError, match="it is a file, give a folder"):
         save_model(path, {}, ARRAYS, NAMES)
-    with pytest.raises(OSError, match="cannot save the model"):
+    with pytest.raises(OSError, match="cannot save a model"):
         save_model(path / "below", {}, ARRAYS, NAMES)
     assert path.read_text() == "x"
 

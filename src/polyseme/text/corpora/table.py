@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import textwrap
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
@@ -16,6 +17,8 @@ from polyseme.text.corpora.records import Record, guess_separator, split_labels
 __all__ = ["Table", "TableSource", "Wanted"]
 
 N_LOOKED_AT = 1000  # rows, to guess what stands between labels
+LONGEST_NAME = 60  # of a column; what is longer is text
+MOST_NAMES = 20
 _TEXT = ("text", "fulltext", "full_text", "document", "content")
 _TEXT_PARTS = ("title", "headline", "subtitle", "abstract", "summary", "description", "body")
 _LABELS = (
@@ -144,7 +147,7 @@ def _text_columns(path: Path, found: Sequence[str], wanted: Wanted) -> tuple[str
         return parts
     raise ValueError(
         f"{path} has no column for the text; its columns are {_listed(found)}; choose with "
-        "--text-column, or text_columns in Python."
+        f"--text-column, or text_columns in Python{_if_headless(found)}."
     )
 
 
@@ -163,7 +166,7 @@ def _labels_column(
         return None
     raise ValueError(
         f"{path} has no column for the labels; its columns are {_listed(found)}; choose with "
-        "--labels-column, or labels_column in Python."
+        f"--labels-column, or labels_column in Python{_if_headless(found)}."
     )
 
 
@@ -175,8 +178,15 @@ def _known(path: Path, name: str, found: Sequence[str], option: str) -> str:
     raise ValueError(f"{path} has no column {name!r} ({option}); {hint}")
 
 
+def _if_headless(found: Sequence[str]) -> str:
+    if all(len(name) <= LONGEST_NAME for name in found):
+        return ""
+    return "; the first line does not look like a header: if there is none, add one"
+
+
 def _listed(names: Sequence[str]) -> str:
-    return ", ".join(repr(name) for name in names) or "none"
+    shown = [repr(textwrap.shorten(name, LONGEST_NAME)) for name in names[:MOST_NAMES]]
+    return ", ".join([*shown, *["..."] * (len(names) > MOST_NAMES)]) or "none"
 
 
 def _text_of(cell: Any) -> str:
