@@ -33,13 +33,13 @@ export function show(icicle, place) {
     const cluster = await get(`clusters/${place.node}`, { limit: MOST_LABELS }, signal);
     if (!isCurrent()) return;
     const several = cluster.labels.filter((label) => label.n_senses > 1);
+    const others = cluster.labels.filter((label) => label.n_senses === 1);
+    const isCut = cluster.n_labels > cluster.labels.length;
     find("map-detail").replaceChildren(...head,
       make("h4", {}, several.length ? "Labels that are elsewhere too" : "No label here is elsewhere too"),
-      labelList(several),
-      make("h4", {}, "Other labels"),
-      labelList(cluster.labels.filter((label) => label.n_senses === 1)),
-      cluster.n_labels > cluster.labels.length
-        ? make("p", {}, `The largest ${cluster.labels.length} are listed.`) : null);
+      ...(several.length ? [labelList(several)] : []),
+      ...(others.length ? [make("h4", {}, "Other labels"), labelList(others)] : []),
+      ...(isCut ? [make("p", {}, `The largest ${cluster.labels.length} are listed.`)] : []));
   });
 }
 
