@@ -20,8 +20,11 @@ __all__ = [
     "label_number",
     "most_split",
     "senses_of",
+    "split_order",
     "split_scores",
 ]
+
+ENOUGH_TO_SPLIT = 10  # documents; the splits of rarer labels mean little
 
 
 @dataclass(frozen=True)
@@ -133,7 +136,7 @@ def split_scores(model: XRLinear) -> npt.NDArray[np.float64]:
 
 
 def most_split(
-    model: XRLinear, n: int = 10, *, min_documents: int = 10
+    model: XRLinear, n: int = 10, *, min_documents: int = ENOUGH_TO_SPLIT
 ) -> list[tuple[str | int, float]]:
     """Return the labels whose documents are divided most between their slots.
 
@@ -152,10 +155,29 @@ def most_split(
     list of (name or number, float)
         With the score of `division_scores`, highest first.
     """
-    ranked = division_scores(model)
-    ranked[model.label_counts_ < min_documents] = 0
-    order = np.lexsort((np.arange(len(ranked)), -ranked))[:n]
-    return [(_label_name(model, int(i)), float(ranked[i])) for i in order if ranked[i] > 0]
+    scores = division_scores(model)
+    order = split_order(model, scores, min_documents=min_documents)[:n]
+    return [(_label_name(model, int(label)), float(scores[label])) for label in order]
+
+
+def split_order(
+    model: XRLinear,
+    scores: npt.NDArray[np.float64],
+    *,
+    min_documents: int = ENOUGH_TO_SPLIT,
+) -> npt.NDArray[np.int64]:
+    """Return the labels that are divided, most divided first, then most frequent first.
+
+    Parameters
+    ----------
+    scores : ndarray of float64, shape (n_labels,)
+        Those of `division_scores`.
+    min_documents : int
+        Labels with fewer training documents are left out.
+    """
+    counts = model.label_counts_
+    divided = np.flatnonzero((scores > 0) & (counts >= min_documents))
+    return divided[np.lexsort((divided, -counts[divided], -scores[divided]))]
 
 
 def division_scores(model: XRLinear) -> npt.NDArray[np.float64]:

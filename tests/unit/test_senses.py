@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from polyseme import XRLinear
-from polyseme.senses import label_number, most_split, senses_of, split_scores
+from polyseme.senses import label_number, most_split, senses_of, split_order, split_scores
 from tests.small_problems import clusters_of, sparse
 
 # Two topics of three labels; "apple" belongs to both. Words 0-3 are about fruit, 4-7 about
@@ -124,3 +124,9 @@ def test_split_scores_are_those_found_by_hand():
     )
     # Label 0: visits 6, 6, 0. Label 1: 5 and 0. Label 2: one slot. Label 3: none.
     np.testing.assert_allclose(split_scores(model), [0.5, 0, 0, 0])
+
+
+def test_labels_that_are_divided_alike_stand_by_frequency_and_rare_ones_are_left_out():
+    model = SimpleNamespace(label_counts_=np.array([10, 30, 9, 20, 50, 20]))
+    scores = np.array([0.2, 0.2, 0.5, 0.3, 0.0, 0.2])
+    assert split_order(model, scores).tolist() == [3, 1, 5, 0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from fastapi.openapi.models import OpenAPI
 
-from polyseme.senses import most_split, senses_of
+from polyseme.senses import ENOUGH_TO_SPLIT, most_split, senses_of
 from tests.web.conftest import TEXT, assert_problem, client_with
 
 
@@ -40,11 +40,19 @@ def test_labels_without_a_query_are_those_with_most_documents(client, store):
     assert listed == sorted(counts.tolist(), reverse=True)[2:7]
 
 
-def test_the_most_split_labels_are_those_of_the_library(client, store):
-    expected = most_split(store.current().classifier, 5, min_documents=5)
-    found = get(client, "/v1/labels", order="split", limit=5)["labels"]
+def test_the_most_split_labels_are_those_of_the_command_line(client, store):
+    expected = most_split(store.current().classifier, 1000)
+    found = get(client, "/v1/labels", order="split", limit=1000)["labels"]
+    assert [one["name"] for one in found] == [name for name, _ in expected]
     assert [one["split"] for one in found] == pytest.approx([s for _, s in expected], abs=1e-4)
-    assert get(client, "/v1/labels", order="split", query="an")["labels"][0]["split"] > 0
+    assert min(one["n_documents"] for one in found) >= ENOUGH_TO_SPLIT
+
+
+def test_a_search_by_split_has_the_same_order_and_the_others_after_it(client, store):
+    expected = [name for name, _ in most_split(store.current().classifier, 1000) if "an" in name]
+    found = get(client, "/v1/labels", order="split", query="an", limit=1000)["labels"]
+    assert expected
+    assert [one["name"] for one in found][: len(expected)] == expected
 
 
 def test_labels_without_names_are_found_by_number(client):
