@@ -29,6 +29,10 @@ export function count(n, one, many = `${one}s`) {
 
 export const percent = (share, digits = 0) => `${(100 * share).toFixed(digits)}%`;
 
+// What classifiers give is no probability, so it is never shown in percent.
+export const score = (value) =>
+  `score ${value === 0 || Math.abs(value) >= 0.01 ? value.toFixed(2) : value.toPrecision(1)}`;
+
 // A bar beside a figure. The figure says it all, so the bar is hidden from screen readers.
 export function bar(share) {
   const inner = make("span", { class: "bar-inner" });
