@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,11 +21,16 @@ __all__ = [
     "label_number",
     "most_split",
     "senses_of",
+    "slot_similarity",
+    "slots_differ",
     "split_order",
     "split_scores",
 ]
 
 ENOUGH_TO_SPLIT = 10  # documents; the splits of rarer labels mean little
+# Of slots that are called senses. The demo's labels with two true senses are nearly all below it,
+# most of its other labels above.
+MOST_SIMILAR_SENSES = 0.9
 
 
 @dataclass(frozen=True)
@@ -118,6 +124,39 @@ def senses_of(
         for slot in slots
     ]
     return sorted(senses, key=lambda sense: (-sense.share, sense.slot))
+
+
+def slot_similarity(model: XRLinear, label: int) -> float:
+    """Return the cosine between the weights of a label's two slots that are least alike.
+
+    1 for a label with one slot, and for slots without any weights.
+    """
+    weights = model.ranker_.weights
+    assert weights is not None
+    clusters = model.clusters_
+    found = [
+        weights.slot_weights(int(clusters.cluster_of_slot[slot]), int(slot))
+        for slot in clusters.slots_of(label)
+    ]
+    return min((_cosine(*a, *b) for a, b in combinations(found, 2)), default=1.0)
+
+
+def slots_differ(model: XRLinear, label: int) -> bool:
+    """Return whether the words of a label's slots differ enough to call them senses."""
+    return slot_similarity(model, label) < MOST_SIMILAR_SENSES
+
+
+def _cosine(
+    columns_a: npt.NDArray[np.int32],
+    values_a: npt.NDArray[np.float32],
+    columns_b: npt.NDArray[np.int32],
+    values_b: npt.NDArray[np.float32],
+) -> float:
+    if len(columns_a) == len(columns_b) == 0:
+        return 1.0
+    _, in_a, in_b = np.intersect1d(columns_a, columns_b, assume_unique=True, return_indices=True)
+    lengths = float(np.linalg.norm(values_a) * np.linalg.norm(values_b))
+    return float(values_a[in_a] @ values_b[in_b]) / lengths if lengths > 0 else 0.0
 
 
 def split_scores(model: XRLinear) -> npt.NDArray[np.float64]:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from polyseme.linear_weights import LinearWeights
 from polyseme.names import Names
 from polyseme.presets import XRLinear
-from polyseme.senses import division_scores, split_order
+from polyseme.senses import division_scores, slots_differ, split_order
 from polyseme.text.examples import Examples
 
 __all__ = ["Catalogue"]
@@ -97,7 +97,8 @@ class Catalogue:
                     "examples": [] if self._examples is None else self._examples.of(slot),
                 }
             )
-        return {**self.summary(label), "senses": senses}
+        differ = slots_differ(self._model, label)
+        return {**self.summary(label), "slots_differ": differ, "senses": senses}
 
     def _named(self, label: int) -> dict[str, Any]:
         named: dict[str, Any] = {"label": label, "name": self.label_name(label)}

@@ -170,9 +170,14 @@ class SenseDescription(BaseModel):
 
 
 class LabelResponse(LabelSummary):
-    """A label and its senses, the one that covers most of it first."""
+    """A label and its senses, the one that covers most of it first.
+
+    Without `slots_differ` the words of its slots are nearly the same: a label in several clusters
+    that has one sense.
+    """
 
     model: str
+    slots_differ: bool
     senses: list[SenseDescription]
 
 

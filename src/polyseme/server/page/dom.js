@@ -27,6 +27,9 @@ export function count(n, one, many = `${one}s`) {
   return `${n.toLocaleString("en")} ${n === 1 ? one : many}`;
 }
 
+const NUMBERS = ["no", "one", "two", "three", "four", "five"];
+export const inWords = (n) => NUMBERS[n] ?? String(n);
+
 export const percent = (share, digits = 0) => `${(100 * share).toFixed(digits)}%`;
 
 // What classifiers give is no probability, so it is never shown in percent.

@@ -48,7 +48,7 @@ const labelList = (labels) => make("ul", { class: "plain words" }, labels.map((l
 
 // The lines of the map as a list, for those who cannot point at them.
 function linkList(icicle) {
-  if (icicle.links.length === 0) return [make("p", {}, "No label has several senses.")];
+  if (icicle.links.length === 0) return [make("p", {}, "No label is divided between clusters.")];
   const items = icicle.links.slice(0, MOST_LINKS).map((link) => {
     const button = make("button", { type: "button", class: "chip", "aria-pressed": "false" }, link.name);
     button.addEventListener("click", () => {

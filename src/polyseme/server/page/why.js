@@ -1,7 +1,7 @@
 // Why a label is suggested: words marked in the text, the way through the tree, the sense.
 
 import { chosen, get, latestOnly, post } from "./api.js";
-import { find, make, score } from "./dom.js";
+import { find, inWords, make, score } from "./dom.js";
 
 const STRENGTHS = 5;
 const N_LISTED = 8;
@@ -77,9 +77,9 @@ function sentenceOfSense(part, slots, described) {
   const sense = described.senses.find((one) => one.slot === slot.slot);
   const words = sense.words.slice(0, 6).map((word) => word.name).join(", ");
   const position = described.senses.indexOf(sense) + 1;
-  const which = described.senses.length === 1
-    ? "The label has one sense, in "
-    : `Sense ${position} of ${described.senses.length} was chosen (it scores best), in `;
+  const n = described.senses.length;
+  const one = n === 1 ? "The label has one sense, in " : `Its ${inWords(n)} slots hardly differ; the best is in `;
+  const which = described.slots_differ ? `Sense ${position} of ${n} was chosen (it scores best), in ` : one;
   const others = rest.map((other) =>
     ` Cluster ${other.cluster} was reached too and gave ${score(other.score)}.`);
   return make("p", { class: "sense-chosen" }, which,
