@@ -142,7 +142,10 @@ def slot_similarity(model: XRLinear, label: int) -> float:
 
 
 def slots_differ(model: XRLinear, label: int) -> bool:
-    """Return whether the words of a label's slots differ enough to call them senses."""
+    """Return whether the words of a label's slots differ enough to call them senses.
+
+    One word that gives the label away in all its senses can hide that they differ.
+    """
     return slot_similarity(model, label) < MOST_SIMILAR_SENSES
 
 

@@ -50,7 +50,8 @@ def print_senses(
     if not differ and len(senses) > 1:
         n = NUMBERS.get(len(senses), str(len(senses)))
         out.print(
-            f"These {n} slots hardly differ: the label is in {n} clusters, not in {n} senses.\n",
+            f"The words of these {n} slots hardly differ: by them, the label is in {n} clusters, "
+            f"not in {n} senses.\n",
             soft_wrap=True,
         )
     if not out.is_terminal:

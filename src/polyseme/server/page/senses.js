@@ -79,8 +79,8 @@ function showLabel(argument) {
         `${count(label.n_documents, "training text")}, ${count(n, isAlike ? "cluster" : "sense")}.`,
         n > 1 ? " A text may have been matched to several of them." : "",
         label.uri ? ` ${label.uri}` : ""),
-      ...(isAlike ? [make("p", { id: "alike" }, `These ${inWords(n)} slots hardly differ: the label is in ` +
-        `${inWords(n)} clusters, not in ${inWords(n)} senses.`)] : []),
+      ...(isAlike ? [make("p", { id: "alike" }, `The words of these ${inWords(n)} slots hardly differ: by them, ` +
+        `the label is in ${inWords(n)} clusters, not in ${inWords(n)} senses.`)] : []),
       make("div", { class: "senses" }, label.senses.map((sense, i) =>
         describe(sense, `${isAlike ? "Slot" : "Sense"} ${i + 1}`))));
     // On a phone the list stands above the label; elsewhere both can be seen.

@@ -78,10 +78,10 @@ function sentenceOfSense(part, slots, described) {
   const words = sense.words.slice(0, 6).map((word) => word.name).join(", ");
   const position = described.senses.indexOf(sense) + 1;
   const n = described.senses.length;
-  const one = n === 1 ? "The label has one sense, in " : `Its ${inWords(n)} slots hardly differ; the best is in `;
+  const one = n === 1 ? "The label has one sense, in " : `The words of its ${inWords(n)} slots hardly differ; the best is in `;
   const which = described.slots_differ ? `Sense ${position} of ${n} was chosen (it scores best), in ` : one;
   const others = rest.map((other) =>
-    ` Cluster ${other.cluster} was reached too and gave ${score(other.score)}.`);
+    ` Cluster ${other.cluster} was reached too (${score(other.score)}).`);
   return make("p", { class: "sense-chosen" }, which,
     make("a", { href: `#map/${slot.cluster}` }, `cluster ${slot.cluster}`),
     words ? `: ${words}.` : ".", ...others, " ",
