@@ -16,7 +16,8 @@ from scipy.sparse import csr_matrix
 
 from benchmarks import peers
 from benchmarks.accuracy import precision_at
-from benchmarks.datasets import prepare, read_matrix
+from benchmarks.datasets import prepare, read_matrix, require_matrices
+from benchmarks.options import amount, count, make_folder, plain_errors, settings
 from benchmarks.processes import ROOT, MeasurementError, measure
 from benchmarks.report import report
 from benchmarks.systems import REFERENCE, SYSTEMS
@@ -25,24 +26,27 @@ from benchmarks.systems.base import BEAM_SIZE, BRANCHING, MAX_LEAF_SIZE, THRESHO
 
 def main() -> None:
     options = parse_options()
-    try:
+    with plain_errors("benchmarks"):
+        make_folder(options.output, "--output")
+        make_folder(options.results, "--results")
         results = run(options)
-    except FileNotFoundError as problem:
-        sys.exit(f"benchmarks: {problem}")
     print(report(results))
-    folder = options.results or options.output
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{results['data']['name']}.json"
-    path.write_text(json.dumps(results, indent=1) + "\n")
-    picture = draw(options.peers, "benchmarks.picture", path) if results["medians"] else ""
-    print(f"\nwritten: {path}{picture}")
-    if not results["medians"]:
+    if set(results["medians"]) <= set(results["kept"]):
+        say("benchmarks: no system could be measured, nothing is written")
         sys.exit(1)
+    path = options.results / f"{results['data']['name']}.json"
+    if results["failures"] and path.exists():
+        say(f"{path} is left as it was, since {', '.join(results['failures'])} failed")
+        path = path.with_suffix(".partial.json")
+    path.write_text(json.dumps(results, indent=1) + "\n")
+    print(f"\nwritten: {path}{draw(options.peers, 'benchmarks.picture', path)}")
 
 
 def run(options: argparse.Namespace) -> dict[str, Any]:
     """Measure all systems round robin, so that a slow minute hits each of them."""
-    available = set(peers.ensure(options.peers)) | {"polyseme"}
+    require_matrices(options.data)
+    wanted = {SYSTEMS[name][3] for name in options.systems} - {"polyseme"}
+    available = {*peers.ensure(options.peers, wanted), "polyseme"}
     names = [name for name in options.systems if SYSTEMS[name][3] in available]
     matrices = options.output / "matrices"
     logs = options.output / "logs"
@@ -50,6 +54,7 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
     needs_text = any(SYSTEMS[name][3] == "omikuji" for name in names)
     data = prepare(options.data, matrices, options.rows, needs_text)
     Y_test = read_matrix(matrices, "Y.tst")
+    kept = runs_kept(options, data, names)
 
     runs: dict[str, list[dict[str, Any]]] = {name: [] for name in names}
     failures: dict[str, str] = {}
@@ -65,7 +70,6 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
                 failures[name] = str(problem)
                 say(f"  {name} failed: {problem} (see {logs / name}.*.log)")
     shutil.rmtree(matrices)
-    kept = runs_kept(options, data, runs)
     runs = {name: (runs | kept)[name] for name in SYSTEMS if name in runs | kept}
     return {
         "data": data,
@@ -92,28 +96,32 @@ def is_slow(runs: list[dict[str, Any]], most_seconds: float) -> bool:
 
 
 def runs_kept(
-    options: argparse.Namespace, data: dict[str, Any], measured: dict[str, Any]
+    options: argparse.Namespace, data: dict[str, Any], names: list[str]
 ) -> dict[str, list[dict[str, Any]]]:
     """Return what an earlier run on the same data has of other systems, if it is to be kept."""
-    path = (options.results or options.output) / f"{data['name']}.json"
+    path = options.results / f"{data['name']}.json"
     if not options.keep or not path.exists():
         return {}
-    earlier = json.loads(path.read_text())
-    if earlier["data"] != data:
-        raise FileNotFoundError(f"{path} is about other data; nothing of it can be kept")
-    return {name: runs for name, runs in earlier["runs"].items() if name not in measured and runs}
+    try:
+        earlier = json.loads(path.read_text())
+        is_same, runs_of = earlier["data"] == data, dict(earlier["runs"])
+    except (ValueError, KeyError, TypeError):
+        raise ValueError(f"{path} is damaged; move it away, or go without --keep") from None
+    if not is_same:
+        raise ValueError(f"{path} is about other data; nothing of it can be kept")
+    return {name: runs for name, runs in runs_of.items() if name not in names and runs}
 
 
 def measure_system(
     name: str, matrices: Path, Y_test: csr_matrix, options: argparse.Namespace
 ) -> dict[str, Any]:
     """Train in one process, predict in a new one."""
-    settings = options.best if name == "polyseme-best" else {}
+    own_settings = options.best if name == "polyseme-best" else {}
     own = SYSTEMS[name][3] == "polyseme"
     python = sys.executable if own else peers.interpreter(options.peers)
     model, labels = options.output / "model", options.output / "labels.npy"
     common = [name, "--data", matrices, "--model", model, "--threads", options.threads]
-    common += ["--settings", json.dumps(settings)]
+    common += ["--settings", json.dumps(own_settings)]
     predict = ["predict", *common, "--queries", options.queries, "--labels", labels]
     measured: dict[str, Any] = {}
     try:
@@ -190,11 +198,18 @@ def system_names(text: str) -> list[str]:
 def parse_options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--data", type=Path, required=True, help="folder with X.trn.npz, ...")
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--repeat", type=int, default=3, help="rounds; medians are reported")
+    parser.add_argument(
+        "--threads", type=count, default=2, help="for all systems; %(default)s by default"
+    )
+    parser.add_argument(
+        "--repeat",
+        type=count,
+        default=3,
+        help="rounds; medians are reported; %(default)s by default",
+    )
     parser.add_argument(
         "--once-above",
-        type=float,
+        type=amount,
         default=float("inf"),
         metavar="SECONDS",
         help="a system that trains for longer is left out of the later rounds",
@@ -208,16 +223,40 @@ def parse_options() -> argparse.Namespace:
         default=list(SYSTEMS),
         help=f"comma-separated, of: {', '.join(SYSTEMS)}",
     )
-    parser.add_argument("--rows", type=int, help="only the first ROWS documents, for a quick try")
-    parser.add_argument("--queries", type=int, default=2000, help="rows predicted one at a time")
     parser.add_argument(
-        "--best", type=json.loads, default={}, help="JSON settings for polyseme-best"
+        "--rows", type=count, help="only the first ROWS documents, for a quick try"
     )
-    parser.add_argument("--peers", type=Path, default=peers.DEFAULT_FOLDER)
-    parser.add_argument("--output", type=Path, default=Path("build/benchmark"))
+    parser.add_argument(
+        "--queries",
+        type=count,
+        default=2000,
+        help="rows predicted one at a time; %(default)s by default",
+    )
+    parser.add_argument(
+        "--best", type=settings, default={}, help="JSON settings for polyseme-best; {} by default"
+    )
+    parser.add_argument(
+        "--peers",
+        type=Path,
+        default=peers.DEFAULT_FOLDER,
+        help="the peers' environment, made if it is missing; %(default)s by default",
+    )
+    parser.add_argument(
+        "--output",
+        type=Path,
+        default=Path("build/benchmark"),
+        help="folder for logs and results; %(default)s by default",
+    )
     parser.add_argument("--results", type=Path, help="where JSON and picture go, if not --output")
-    parser.add_argument("--max-gib", type=float, default=16.0, help="stop a process before this")
-    return parser.parse_args()
+    parser.add_argument(
+        "--max-gib",
+        type=amount,
+        default=16.0,
+        help="stop a process before this; %(default)s by default",
+    )
+    options = parser.parse_args()
+    options.results = options.results or options.output
+    return options
 
 
 if __name__ == "__main__":

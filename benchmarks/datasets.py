@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,24 @@ def read_matrix(folder: Path, name: str) -> csr_matrix:
     return matrix
 
 
+def require_matrices(source: Path) -> None:
+    """Refuse a folder that lacks some."""
+    missing = [name for name in MATRICES if not (source / f"{name}.npz").is_file()]
+    if missing:
+        lacks = ", ".join(f"{name}.npz" for name in missing)
+        raise FileNotFoundError(f"--data {source} lacks {lacks}; give a folder that has them")
+
+
+def _read_given(source: Path, name: str) -> csr_matrix:
+    try:
+        matrix = read_matrix(source, name)
+    except (EOFError, ValueError, KeyError, zipfile.BadZipFile) as problem:
+        raise ValueError(f"{source / name}.npz is no sparse matrix ({problem})") from None
+    if matrix.shape[0] == 0:
+        raise ValueError(f"{source / name}.npz has no documents; at least one is needed")
+    return matrix
+
+
 def prepare(source: Path, target: Path, n_rows: int | None, text: bool) -> dict[str, Any]:
     """Write the matrices of `source` in one canonical form, and say what they are.
 
@@ -35,12 +54,10 @@ def prepare(source: Path, target: Path, n_rows: int | None, text: bool) -> dict[
     text : bool
         Write the text format also.
     """
-    missing = [name for name in MATRICES if not (source / f"{name}.npz").is_file()]
-    if missing:
-        raise FileNotFoundError(f"{source} lacks {', '.join(f'{name}.npz' for name in missing)}")
+    require_matrices(source)
     shutil.rmtree(target, ignore_errors=True)
     target.mkdir(parents=True)
-    matrices = {name: read_matrix(source, name)[:n_rows] for name in MATRICES}
+    matrices = {name: _read_given(source, name)[:n_rows] for name in MATRICES}
     for name, matrix in matrices.items():
         save_npz(target / f"{name}.npz", matrix, compressed=False)
     save_npz(target / f"{FIRST_ROW}.npz", matrices["X.tst"][:1], compressed=False)

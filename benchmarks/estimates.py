@@ -17,6 +17,7 @@ from statistics import median
 from typing import Any
 
 from benchmarks.generated import Shape, write_data
+from benchmarks.options import count
 from benchmarks.report import table
 
 GENERATED = {
@@ -72,8 +73,15 @@ def main() -> None:
     """Every job `--repeat` times, all jobs in turn; medians of the ratios."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.estimates", description=__doc__)
     parser.add_argument("--data", type=Path, nargs="*", default=[], help="folders with matrices")
-    parser.add_argument("--repeat", type=int, default=3)
-    parser.add_argument("--threads", type=int, default=os.cpu_count())
+    parser.add_argument(
+        "--repeat",
+        type=count,
+        default=3,
+        help="rounds; medians are reported; %(default)s by default",
+    )
+    parser.add_argument(
+        "--threads", type=count, default=os.cpu_count(), help="all cores by default"
+    )
     parser.add_argument("--output", type=Path, help="where to write JSON")
     options = parser.parse_args()
     pairs: dict[str, list[dict[str, Any]]] = {}

@@ -100,8 +100,18 @@ def as_text(counts: dict[str, int], before: dict[str, int]) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.instructions", description=__doc__)
-    parser.add_argument("--output", type=Path, default=Path("build/benchmark/instructions.json"))
-    parser.add_argument("--against", type=Path, default=RECORDED, help="counts to compare with")
+    parser.add_argument(
+        "--output",
+        type=Path,
+        default=Path("build/benchmark/instructions.json"),
+        help="where the counts go; %(default)s by default",
+    )
+    parser.add_argument(
+        "--against",
+        type=Path,
+        default=RECORDED,
+        help="counts to compare with; the recorded ones by default",
+    )
     parser.add_argument("--job", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.job:

@@ -1,6 +1,6 @@
 """Reading the text format: polyseme beside scikit-learn, on generated data.
 
-python benchmarks/read_text_format.py [--documents 20000] [--repeats 5] [--threads 2]
+python -m benchmarks.read_text_format [--documents 20000] [--repeats 5] [--threads 2]
 
 Both read the same files in turn, several times; the medians and their ratio are printed.
 scikit-learn reads the same lines without the header, which it does not know.
@@ -20,14 +20,26 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.datasets import load_svmlight_file
 
+from benchmarks.options import count
 from polyseme.datasets import read_xmc_text, write_xmc_text
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--documents", type=int, default=20_000)
-    parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--threads", type=int, default=2)
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.read_text_format", description=__doc__
+    )
+    parser.add_argument(
+        "--documents", type=count, default=20_000, help="how many to read; %(default)s by default"
+    )
+    parser.add_argument(
+        "--repeats",
+        type=count,
+        default=5,
+        help="rounds; medians are printed; %(default)s by default",
+    )
+    parser.add_argument(
+        "--threads", type=count, default=2, help="of polyseme; %(default)s by default"
+    )
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         for name in ("data.txt", "data.txt.gz"):

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from benchmarks.options import count
 from benchmarks.report import table
 from polyseme import XRLinear, datasets, load
 from polyseme.linear_weights import LinearWeights
@@ -239,8 +240,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.roofline", description=__doc__)
     parser.add_argument("--data", type=Path, help="the data set that the model was trained on")
     parser.add_argument("--model", type=Path, help="a model as `polyseme train` saves it")
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--build", type=Path, default=Path("build/benchmark"))
+    parser.add_argument("--threads", type=count, default=2, help="%(default)s by default")
+    parser.add_argument(
+        "--build",
+        type=Path,
+        default=Path("build/benchmark"),
+        help="folder for the helper program; %(default)s by default",
+    )
     parser.add_argument("--output", type=Path, help="write all figures there as JSON")
     options = parser.parse_args()
     if (options.data is None) != (options.model is None):

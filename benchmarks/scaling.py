@@ -22,6 +22,7 @@ import numpy as np
 from benchmarks import peers
 from benchmarks.__main__ import describe_machine, draw, say
 from benchmarks.generated import Shape, write_data
+from benchmarks.options import amount, count
 from benchmarks.processes import MeasurementError, measure
 from benchmarks.report import table
 from benchmarks.systems import SYSTEMS
@@ -199,19 +200,46 @@ def axis_names(text: str) -> list[str]:
 def parse_options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.scaling", description=__doc__)
     parser.add_argument("--axes", type=axis_names, default=list(axes()), help="comma-separated")
-    parser.add_argument("--system", choices=list(SYSTEMS), default="polyseme-copies2")
-    parser.add_argument("--smallest", type=int, default=0, help="leave out points below")
-    parser.add_argument("--largest", type=int, default=10**9, help="leave out points beyond")
+    parser.add_argument(
+        "--system",
+        choices=list(SYSTEMS),
+        default="polyseme-copies2",
+        help="what is measured; %(default)s by default",
+    )
+    parser.add_argument(
+        "--smallest", type=int, default=0, help="leave out points below; %(default)s by default"
+    )
+    parser.add_argument(
+        "--largest",
+        type=count,
+        default=10**9,
+        help="leave out points beyond; %(default)s by default",
+    )
     parser.add_argument("--resume", action="store_true", help="keep what scaling.json has")
-    parser.add_argument("--peers", type=Path, default=peers.DEFAULT_FOLDER)
-    parser.add_argument("--output", type=Path, default=Path("build/benchmark"))
+    parser.add_argument(
+        "--peers",
+        type=Path,
+        default=peers.DEFAULT_FOLDER,
+        help="the peers' environment, made if it is missing; %(default)s by default",
+    )
+    parser.add_argument(
+        "--output",
+        type=Path,
+        default=Path("build/benchmark"),
+        help="folder for logs and results; %(default)s by default",
+    )
     parser.add_argument("--results", type=Path, help="where JSON and picture go, if not --output")
-    parser.add_argument("--max-gib", type=float, default=16.0)
+    parser.add_argument(
+        "--max-gib",
+        type=amount,
+        default=16.0,
+        help="stop a process before this; %(default)s by default",
+    )
     options = parser.parse_args()
     options.results = options.results or options.output
     for folder in (options.output, options.results):
         folder.mkdir(parents=True, exist_ok=True)
-    peers.ensure(options.peers)
+    peers.ensure(options.peers, {SYSTEMS[options.system][3]})
     return options
 
 

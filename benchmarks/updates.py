@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from benchmarks.options import count, plain_errors
 from benchmarks.report import table
 from polyseme import XRLinear, datasets, metrics
 from polyseme.update import updated
@@ -31,11 +32,19 @@ def main() -> None:
     """Update with more and more documents; print a table, write JSON."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.updates", description=__doc__)
     parser.add_argument("--data", type=Path, required=True, help="folder with matrices")
-    parser.add_argument("--threads", type=int, default=os.cpu_count())
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument(
+        "--threads", type=count, default=os.cpu_count(), help="all cores by default"
+    )
+    parser.add_argument(
+        "--seed",
+        type=int,
+        default=0,
+        help="of training, and of which come late; %(default)s by default",
+    )
     parser.add_argument("--output", type=Path, help="where to write JSON")
     options = parser.parse_args()
-    data = datasets.load(options.data)
+    with plain_errors("benchmarks.updates"):
+        data = datasets.load(options.data)
     rng = np.random.default_rng(options.seed)
     late_parts = {
         f"{share:.2%} of documents": rng.random(data.X_train.shape[0]) < share for share in SHARES

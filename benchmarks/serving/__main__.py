@@ -13,6 +13,7 @@ from typing import Any
 from benchmarks import peers
 from benchmarks.__main__ import describe_machine, say
 from benchmarks.datasets import read_matrix
+from benchmarks.options import count
 from benchmarks.processes import MeasurementError
 from benchmarks.serving.load_tool import find_tool, put_under_load
 from benchmarks.serving.models import SERVED, ensure_models, folder_of
@@ -55,7 +56,7 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
         names = [name for name in names if SERVED[name].asks != "texts"]
     python = Path(sys.executable)
     if any(SERVED[name].system == "libpecos" for name in names):
-        if "libpecos" in peers.ensure(options.peers):
+        if "libpecos" in peers.ensure(options.peers, ["libpecos"], picture=False):
             # All in one environment, so that only the predictor differs.
             python = peers.interpreter(options.peers)
         else:
@@ -164,14 +165,33 @@ def parse_options() -> argparse.Namespace:
         default=[1, 8, 64],
         help="numbers of connections, comma-separated",
     )
-    parser.add_argument("--seconds", type=int, default=4, help="of load, after one to warm up")
-    parser.add_argument("--rounds", type=int, default=3, help="medians are reported")
     parser.add_argument(
-        "--soak", type=int, metavar="N", help="instead: N requests of all kinds to a text model"
+        "--seconds",
+        type=count,
+        default=4,
+        help="of load, after one to warm up; %(default)s by default",
     )
-    parser.add_argument("--soak-clients", type=int, default=8)
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--peers", type=Path, default=peers.DEFAULT_FOLDER)
+    parser.add_argument(
+        "--rounds", type=count, default=3, help="medians are reported; %(default)s by default"
+    )
+    parser.add_argument(
+        "--soak", type=count, metavar="N", help="instead: N requests of all kinds to a text model"
+    )
+    parser.add_argument(
+        "--soak-clients",
+        type=count,
+        default=8,
+        help="connections of a soak; %(default)s by default",
+    )
+    parser.add_argument(
+        "--threads", type=count, default=2, help="of each server; %(default)s by default"
+    )
+    parser.add_argument(
+        "--peers",
+        type=Path,
+        default=peers.DEFAULT_FOLDER,
+        help="the peers' environment, made if it is missing; %(default)s by default",
+    )
     parser.add_argument(
         "--results", type=Path, default=Path("build/serving/serving.json"), help="where JSON goes"
     )

@@ -37,7 +37,7 @@ from polyseme.progress import Progress
 from polyseme.sparse_rows import SparsePattern, SparseRows
 from polyseme.threads import count_threads
 from polyseme.training_rows import cluster_targets
-from polyseme.validation import check_features, check_labels
+from polyseme.validation import check_features, check_labels, refuse_mostly_absent_labels
 
 if TYPE_CHECKING:
     from polyseme.presets import XRLinear
@@ -173,6 +173,7 @@ def estimate_training(
     check_parameters(model)
     features = check_features(X)
     labels, names = check_labels(Y, features.n_rows, label_names=label_names)
+    refuse_mostly_absent_labels(labels)
     n_names_bytes = 0 if names is None else sum(len(str(name)) + 8 for name in names)
     before, available = resident_memory(), available_memory()
 

@@ -26,7 +26,7 @@ from polyseme.progress import Progress
 from polyseme.protocols import Matcher, Ranker
 from polyseme.sparse_rows import SparseRows
 from polyseme.threads import count_threads
-from polyseme.validation import check_features, check_labels
+from polyseme.validation import check_features, check_labels, refuse_mostly_absent_labels
 
 __all__ = ["PartitionedClassifier"]
 
@@ -123,6 +123,7 @@ class PartitionedClassifier(BaseEstimator):  # type: ignore[misc]
         check_parameters(self)
         features = check_features(X)
         labels, names = check_labels(Y, features.n_rows, label_names=label_names)
+        refuse_mostly_absent_labels(labels)
         names_of_labels = None if names is None else Names.from_list(names)
         names_of_features = _feature_names(feature_names, features.n_columns)
         n_threads = count_threads(self.n_threads)

@@ -78,12 +78,14 @@ class JobSize:
         """Return the number of nodes of a level of the tree."""
         return math.prod(self.fan_outs[:level])
 
-    def rows_per_document(self, level: int) -> float:
-        """Return how many nodes of a level learn from a document."""
-        reached = min(self.beam_size, self.n_nodes(level))
+    @property
+    def rows_per_document(self) -> float:
+        """How many clusters learn from a document."""
+        n_own = self.nodes_per_document[-1]
+        reached = min(self.beam_size, self.n_nodes(len(self.fan_outs)))
         if self.training_rows == "teacher-forcing":
-            return self.nodes_per_document[level]
-        return max(reached, self.nodes_per_document[level] * (self.training_rows == "both"))
+            return n_own
+        return max(reached, n_own * (self.training_rows == "both"))
 
     @property
     def slots_per_cluster(self) -> float:
@@ -96,7 +98,7 @@ def phase_work(size: JobSize) -> dict[str, float]:
     n_levels = len(size.fan_outs)
     n_cuts = math.log2(max(2, size.n_nodes(n_levels)))
     matcher = sum(
-        _solving(size.n_entries * size.rows_per_document(level), size.fan_outs[level])
+        _solving(size.n_entries * size.nodes_per_document[level], size.fan_outs[level])
         for level in range(n_levels)
     )
     matching = size.n_entries * visits(size, to_level=n_levels)
@@ -111,7 +113,7 @@ def phase_work(size: JobSize) -> dict[str, float]:
         "Assigning labels": size.n_pairs * min(size.beam_size, size.n_nodes(n_levels)),
         "Training the matcher again": matcher,
         "Training the ranker": _solving(
-            size.n_entries * size.rows_per_document(n_levels), size.slots_per_cluster
+            size.n_entries * size.rows_per_document, size.slots_per_cluster
         ),
     }
 

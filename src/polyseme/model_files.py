@@ -11,6 +11,7 @@ import json
 import os
 import re
 import secrets
+import tempfile
 import time
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
@@ -246,10 +247,11 @@ def _damaged(stored: StoredModel, name: str, what: str) -> ValueError:
 
 def check_target(folder: Path) -> None:
     """Refuse a place where a model cannot be saved, before the work of training it."""
+    if folder.exists() and not folder.is_dir():
+        raise ValueError(f"cannot save a model to {folder}: it is a file, give a folder")
+    _try_to_write(folder)
     if not folder.exists():
         return
-    if not folder.is_dir():
-        raise ValueError(f"cannot save a model to {folder}: it is a file, give a folder")
     if (folder / _MANIFEST).exists():
         is_model = _parse_manifest(folder).get("format") == _FORMAT
     else:
@@ -260,6 +262,17 @@ def check_target(folder: Path) -> None:
             f"cannot save a model to {folder}: the folder holds something else;"
             " give a new or empty folder, or a polyseme model to replace"
         )
+
+
+def _try_to_write(folder: Path) -> None:
+    nearest = next(place for place in (folder, *folder.absolute().parents) if place.exists())
+    try:
+        os.rmdir(tempfile.mkdtemp(prefix=".polyseme-", dir=nearest))
+    except OSError as error:
+        raise OSError(
+            f"cannot save a model to {folder}: nothing can be written to {nearest} "
+            f"({error.strerror}); give another folder"
+        ) from error
 
 
 def _to_json(description: Mapping[str, Any]) -> Any:
@@ -404,7 +417,24 @@ def _read_part(folder: Path, manifest: dict[str, Any], part: str) -> dict[str, A
         )
     if _crc32(path) != entry.get("crc32"):
         raise ValueError(f"{path} is damaged: its checksum is wrong; copy the model again")
-    return map_arrays(path, n_bytes)
+    arrays = map_arrays(path, n_bytes)
+    return {
+        name: array if _stays_mapped(name) else _in_memory(array) for name, array in arrays.items()
+    }
+
+
+def _stays_mapped(name: str) -> bool:
+    """Tell weights, which are copied at first use anyway, and documents kept for updates.
+
+    All else is copied: whoever reads a map of a file that was cut short dies of it.
+    """
+    return name.endswith(".bytes") or name.startswith("training.")
+
+
+def _in_memory(array: Array) -> Array:
+    array = array.copy()
+    array.flags.writeable = False
+    return array
 
 
 def _crc32(path: Path) -> int:

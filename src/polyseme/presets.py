@@ -75,7 +75,7 @@ class XRLinear(PartitionedClassifier):
     bias : float, default=1.0
         Value of a constant feature added to each document; 0 for none.
     training_rows : str, default='teacher-forcing'
-        The documents a classifier is trained on: those whose labels are in its cluster
+        The documents a slot is trained on: those whose labels are in its cluster
         ('teacher-forcing'), those that the matcher sends there ('matcher-aware'), or 'both'.
     sense_positives : bool, default=False
         Give a slot only those documents of its label that are matched to its cluster.
@@ -173,7 +173,8 @@ class XRLinear(PartitionedClassifier):
         )
 
     def _make_matcher(self) -> LinearTreeMatcher:
-        return LinearTreeMatcher(self._how(), self.training_rows, self.beam_size, self.activation)
+        # Always teacher-forcing: with the beam's rows the matcher reaches fewer labels.
+        return LinearTreeMatcher(self._how(), beam_size=self.beam_size, activation=self.activation)
 
     def _make_ranker(self) -> LinearSlotRanker:
         return LinearSlotRanker(self._how(), self.activation)

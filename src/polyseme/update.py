@@ -59,6 +59,8 @@ class Update:
         other. None if no new label is in both halves.
     n_without_room : int
         New labels for which all clusters that suit them were full.
+    n_repeated : int
+        New documents that are old ones, with the same features and labels; they count twice now.
     unknown_words : float or None
         Share of words of the new texts that the features do not know.
     full_training_due : tuple of str
@@ -73,6 +75,7 @@ class Update:
     known_reach: float | None = None
     new_reach: float | None = None
     n_without_room: int = 0
+    n_repeated: int = 0
     unknown_words: float | None = None
     full_training_due: tuple[str, ...] = ()
     seconds: dict[str, float] = field(default_factory=dict)
@@ -212,6 +215,7 @@ def update_stacked(
         known_reach=known_reach,
         new_reach=new_reach,
         n_without_room=n_without_room,
+        n_repeated=_count_repeated(X, Y, n_old),
         seconds=dict(progress.seconds),
     )
     grown: XRLinear = clone(model)
@@ -346,6 +350,21 @@ def _check_old(model: XRLinear, Y_old: SparsePattern, has_unseen: bool) -> None:
             f"{counts[label]} documents and had {model.label_counts_[label]}; give the same data "
             "again, with those of all later updates."
         )
+
+
+def _count_repeated(X: SparseRows, Y: SparsePattern, n_old: int) -> int:
+    """Count the new documents that are among the old ones."""
+
+    def content(row: int) -> bytes:
+        entries = slice(X.starts[row], X.starts[row + 1])
+        labels = Y.columns[Y.starts[row] : Y.starts[row + 1]]
+        return b"|".join(
+            part.tobytes() for part in (X.columns[entries], X.values[entries], labels)
+        )
+
+    new = {content(row) for row in range(n_old, X.n_rows)}
+    old = {known for known in map(content, range(n_old)) if known in new}
+    return sum(content(row) in old for row in range(n_old, X.n_rows))
 
 
 def _slot_documents(

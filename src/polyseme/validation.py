@@ -13,7 +13,13 @@ import scipy.sparse as sp
 
 from polyseme.sparse_rows import SparsePattern, SparseRows
 
-__all__ = ["LabelName", "check_features", "check_labels"]
+__all__ = [
+    "LabelName",
+    "are_mostly_absent",
+    "check_features",
+    "check_labels",
+    "refuse_mostly_absent_labels",
+]
 
 LabelName: TypeAlias = str | int
 
@@ -115,6 +121,25 @@ def check_labels(
             f"Y has {labels.n_columns} labels, but there are {len(names)} label names."
         )
     return labels, names
+
+
+def are_mostly_absent(n_labels: int, n_given: int) -> bool:
+    """Whether labels are so many more than those given to documents that it is a mistake.
+
+    Every label costs time and memory, even without documents. Public data sets have up to three
+    million, nearly all of them with documents.
+    """
+    return n_labels > 20 * max(1_000_000, n_given)
+
+
+def refuse_mostly_absent_labels(Y: SparsePattern) -> None:
+    """Refuse labels to train on if nearly none has a document: one id is too large, usually."""
+    if are_mostly_absent(Y.n_columns, Y.n_stored):
+        n_used = len(np.unique(Y.columns))
+        raise ValueError(
+            f"Y has {Y.n_columns:,} labels, but only {n_used:,} of them have documents; renumber "
+            "the labels from 0 without gaps."
+        )
 
 
 # Features

@@ -20,11 +20,21 @@ def written_beside(path: Path) -> Iterator[IO[bytes]]:
     """
     if not path.parent.is_dir():
         raise FileNotFoundError(f"{path.parent} is not a folder; create it first.")
-    if path.exists() and not path.is_file() and not path.is_dir():
-        with open(path, "wb") as stream:
-            yield stream
-        return
-    place = Path(os.path.realpath(path))
+    try:
+        if path.exists() and not path.is_file() and not path.is_dir():
+            with open(path, "wb") as stream:
+                yield stream
+        else:
+            with _replacing(Path(os.path.realpath(path))) as stream:
+                yield stream
+    except OSError as error:
+        if error.errno is not None:
+            error.filename, error.filename2 = str(path), None  # the name that the user knows
+        raise
+
+
+@contextmanager
+def _replacing(place: Path) -> Iterator[IO[bytes]]:
     beside = place.with_name(f".{place.name}.{os.getpid()}.part")
     try:
         with open(beside, "wb") as stream:
@@ -32,9 +42,5 @@ def written_beside(path: Path) -> Iterator[IO[bytes]]:
             stream.flush()
             os.fsync(stream.fileno())
         os.replace(beside, place)
-    except OSError as error:
-        if error.errno is not None:
-            error.filename, error.filename2 = str(path), None  # the name that the user knows
-        raise
     finally:
         beside.unlink(missing_ok=True)

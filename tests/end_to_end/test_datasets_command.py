@@ -101,7 +101,9 @@ def test_info_of_a_folder_recognises_it_by_its_statistics(tiny, tmp_path):
 
 def test_info_of_a_folder_that_nobody_knows_says_its_sizes(tiny, tmp_path):
     folder = write_data(tmp_path / "mine", documents(41, seed=0))
-    assert "41, unknown, 12, 30 training documents" in refuse("datasets", "info", folder)
+    assert "it has 41 training documents, no test documents, 12 labels and 30 features." in refuse(
+        "datasets", "info", folder
+    )
     (tmp_path / "empty").mkdir()
     assert "neither X.trn.npz" in refuse("datasets", "info", tmp_path / "empty")
 
@@ -109,6 +111,11 @@ def test_info_of_a_folder_that_nobody_knows_says_its_sizes(tiny, tmp_path):
 @pytest.mark.parametrize("verb", ["info", "fetch"])
 def test_an_unknown_name_is_answered_with_the_nearest(cache, verb):
     assert "did you mean Wiki10-31K?" in refuse("datasets", verb, "wiki10-31")
+
+
+def test_an_empty_name_is_not_the_current_folder(tiny, tmp_path, monkeypatch):
+    monkeypatch.chdir(write_data(tmp_path / "mine", documents(40, seed=0), documents(20, seed=1)))
+    assert "no data set is called ''" in refuse("datasets", "info", "")
 
 
 # Fetch

@@ -50,7 +50,7 @@ def test_a_second_run_takes_what_is_there_and_says_the_same(folder, everything):
     before = (out / "overhead.json").read_bytes()
     result = run("reproduce", "overhead", "--data", folder, "--seeds", 1, "-o", out)
     assert result.stdout in printed
-    assert result.stderr == f"polyseme: results, tables and figures are in {out}.\n"
+    assert result.stderr == f"polyseme: results and tables are in {out}.\n"
     assert (out / "overhead.json").read_bytes() == before
 
 
@@ -77,7 +77,9 @@ def test_the_list_has_a_line_for_each():
     ("arguments", "sentence"),
     [
         (("linera", "--data", "x"), 'no experiment "linera"; did you mean "linear"?'),
+        (("LINERA", "--data", "x"), 'did you mean "linear"?'),
         (("qqq", "--data", "x"), "--list"),
+        (("nope", "--data", "x"), 'no experiment "nope"; "polyseme reproduce --list" shows them.'),
         (("linear",), "Missing option '--data'"),
         ((), "Missing argument 'NAME'"),
         (("linear", "--data", "nowhere"), "nowhere does not exist"),
@@ -87,6 +89,29 @@ def test_the_list_has_a_line_for_each():
 )
 def test_a_mistake_is_one_sentence(arguments, sentence):
     assert sentence in refuse("reproduce", *arguments)
+
+
+def test_names_ignore_capitals_and_figures_are_named_where_they_were_drawn(folder, everything):
+    out, _ = everything
+    drawn = next(name for name, e in all_experiments().items() if e.draw is not None)
+    result = run("reproduce", drawn.upper(), "--data", folder, "--seeds", 1, "-o", out)
+    assert result.exit_code == 0, result.stderr
+    left = "results, tables and figures" if HAS_MATPLOTLIB else "results and tables"
+    assert result.stderr.endswith(f"polyseme: {left} are in {out}.\n")
+
+
+def test_an_output_that_cannot_be_a_folder_is_one_sentence(folder, tmp_path):
+    (tmp_path / "file").write_text("no folder")
+    for output in (tmp_path / "file", tmp_path / "file" / "inside"):
+        said = refuse("reproduce", "linear", "--data", folder, "-o", output)
+        assert f"results cannot be kept in {output} (" in said
+        assert "give a folder with -o" in said
+
+
+def test_impossible_constants_leave_no_folder(folder, tmp_path):
+    out = tmp_path / "out"
+    assert "a >= 0" in refuse("reproduce", "linear", "--data", folder, "-o", out, "-a", -1)
+    assert not out.exists()
 
 
 def test_damaged_results_are_one_sentence(folder, tmp_path):

@@ -254,6 +254,28 @@ def test_an_estimate_on_texts_counts_only_what_would_be_trained(articles):
     assert "Training the ranker" not in estimates["--no-refit"]
 
 
+def test_a_place_that_cannot_be_written_is_refused_before_anything_is_read(articles):
+    assert "cannot save a model to /proc/x/y: nothing can be written to /proc" in refuse(
+        "train", articles, "-o", "/proc/x/y"
+    )
+
+
+def test_office_files_and_headless_tables_get_advice(tmp_path):
+    sheet = tmp_path / "articles.xlsx"
+    sheet.write_bytes(b"PK\3\4")
+    assert "save its table as CSV" in refuse("train", sheet, "-o", tmp_path / "m")
+    headless = tmp_path / "articles.csv"
+    headless.write_text(f"{'a bat in a cave ' * 9},animals\n")
+    said = refuse("train", headless, "-o", tmp_path / "m")
+    assert "if there is none, add one" in said
+    assert len(said) < 400
+
+
+def test_an_output_of_another_format_than_its_ending_is_refused(text_model, articles, tmp_path):
+    said = refuse("predict", text_model, articles, "-o", tmp_path / "out.xlsx")
+    assert "the ending .xlsx is not known; use .jsonl" in said
+
+
 def test_options_of_texts_are_refused_for_matrices(data, model, tmp_path):
     assert "--analyzer is for texts" in refuse(
         "train", data, "-o", tmp_path / "m", "--analyzer=char"

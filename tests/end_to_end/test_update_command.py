@@ -85,6 +85,16 @@ def test_a_full_training_that_is_due_is_said(plain, files):
     assert "documents were added" in result.stderr
 
 
+def test_documents_that_come_twice_and_labels_that_nobody_knew_are_said(plain, files, tmp_path):
+    again = run("update", plain, files[0], "--with", files[0], "-o", tmp_path / "again")
+    assert "of the documents were in the model already and now count twice" in again.stderr
+    other = tmp_path / "other.csv"
+    other.write_text("text,labels\na bat in a cave,urn:1\na tank of water,urn:2\n")
+    said = run("update", plain, other, "--with", files[0], "-o", tmp_path / "other").stderr
+    assert "no label of" in said
+    assert "in the model already" not in said
+
+
 def test_update_without_old_documents_is_refused_in_one_sentence(plain, files):
     said = refuse("update", plain, files[1])
     assert "by --with, or train it with --keep-data" in said

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import errno
+import os
+import subprocess
+import sys
 import warnings
 
 import click
@@ -75,3 +78,13 @@ def test_a_warning_becomes_a_note_on_stderr():
     assert result.exit_code == 0
     assert result.stderr == "polyseme: label 3 has no document\n"
     assert result.stdout == "done\n"
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
+@pytest.mark.parametrize("arguments", [("list",), ("list", "--json")])
+def test_a_full_device_behind_stdout_is_said_to_be_that(arguments):
+    with open("/dev/full", "wb") as full:
+        command = [sys.executable, "-m", "polyseme", "datasets", *arguments]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 2
+    assert done.stderr == ("polyseme: cannot write to standard output: No space left on device.\n")

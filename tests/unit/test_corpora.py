@@ -141,6 +141,23 @@ def test_another_corpus_is_read_like_the_first_where_it_has_the_columns(tmp_path
     ]
 
 
+def test_a_corpus_whose_labels_are_split_otherwise_than_those_of_the_first_is_refused(tmp_path):
+    first = open_corpus(write(tmp_path / "a.csv", "text,labels\nx,p|q\n"))
+    other = write(tmp_path / "b.csv", "text,labels\ny,p; q\n")
+    with pytest.raises(ValueError, match="seem to be split at ';'"):
+        open_corpus(other, like=first.reading)
+    chosen = open_corpus(other, like=first.reading, label_separator=";")
+    assert list(chosen) == [Record("y", ("p", "q"))]
+    mixed = write(tmp_path / "c.csv", "text,labels\ny,p; q|r\nz,p; q\n")
+    assert next(iter(open_corpus(mixed, like=first.reading))) == Record("y", ("p; q", "r"))
+
+
+def test_after_lists_of_labels_another_corpus_has_the_separator_that_it_shows(tmp_path):
+    first = open_corpus(write(tmp_path / "a.jsonl", '{"text": "x", "labels": ["p", "q"]}\n'))
+    other = open_corpus(write(tmp_path / "b.csv", "text,labels\ny,p|q\n"), like=first.reading)
+    assert list(other) == [Record("y", ("p", "q"))]
+
+
 @pytest.mark.parametrize(
     ("value", "separator", "labels"),
     [
@@ -317,7 +334,7 @@ def test_what_is_not_there_is_named(tmp_path):
 
 def test_missing_pyarrow_is_said_with_what_to_install(tmp_path, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
-    with pytest.raises(ValueError, match=r"pip install 'polyseme\[parquet\]'"):
+    with pytest.raises(ValueError, match=r"pip install '\.\[parquet\]'"):
         open_corpus(write(tmp_path / "a.parquet", "x"))
 
 

@@ -9,7 +9,10 @@ import scipy.sparse as sp
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from polyseme import XRLinear
 from polyseme.datasets import Dataset, load, load_folder, read_xmc_text, write_xmc_text, xmc_text
+from polyseme.estimate import estimate_training
+from polyseme.validation import are_mostly_absent
 from tests.oracles.text_format import read_text, write_text
 
 needs_permissions = pytest.mark.skipif(
@@ -376,3 +379,41 @@ def test_a_header_that_promises_labels_without_end_is_refused(tmp_path):
     path.write_text("1 5 2000000000\n0 0:1\n")
     with pytest.raises(ValueError, match="line 1: the header promises 2000000000 labels"):
         read_xmc_text(path)
+
+
+def test_a_label_id_that_is_far_too_large_is_refused_before_any_work(tmp_path):
+    X = sp.csr_array(np.ones((300, 2), dtype=np.float32))
+    last = 10**9
+    Y = sp.csr_array(
+        (np.ones(300, dtype=np.float32), np.full(300, last), np.arange(301)), shape=(300, last + 1)
+    )
+    sp.save_npz(tmp_path / "X.trn.npz", X)
+    sp.save_npz(tmp_path / "Y.trn.npz", Y)
+    said = r"1,000,000,001 labels, but only 1 of them have documents; renumber"
+    with pytest.raises(ValueError, match=rf"Y\.trn\.npz: Y has {said}"):
+        load(tmp_path)
+    for work in (XRLinear().fit, lambda X, Y: estimate_training(XRLinear(), X, Y)):
+        with pytest.raises(ValueError, match=said):
+            work(X, Y)
+
+
+@pytest.mark.parametrize(
+    ("n_labels", "n_given", "refused"),
+    [
+        (3_000_000, 1, False),  # as many as the largest public set, and a part of its documents
+        (20_000_000, 100, False),
+        (20_000_001, 100, True),
+        (100_000_000, 5_000_000, False),
+    ],
+)
+def test_labels_without_documents_are_allowed_within_reason(n_labels, n_given, refused):
+    assert are_mostly_absent(n_labels, n_given) == refused
+
+
+def test_an_empty_test_part_is_named_as_such(tmp_path):
+    X, Y = small_data()
+    for part, n_rows in (("trn", X.shape[0]), ("tst", 0)):
+        sp.save_npz(tmp_path / f"X.{part}.npz", X[:n_rows])
+        sp.save_npz(tmp_path / f"Y.{part}.npz", Y[:n_rows])
+    with pytest.raises(ValueError, match=r"test part is empty; remove X\.tst\.npz and Y"):
+        load(tmp_path)

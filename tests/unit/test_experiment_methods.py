@@ -44,9 +44,8 @@ def test_ways_to_predict_share_one_training_and_measure_as_if_they_did_not(probl
 
 
 @pytest.mark.parametrize("rows", ["teacher-forcing", "matcher-aware", "both"])
-def test_rows_of_one_kind_for_both_parts_are_those_of_the_estimator(rows, problem):
+def test_teacher_forcing_of_the_matcher_is_the_way_of_the_estimator(rows, problem):
     apart = RowsOfMatcher(**SMALL, training_rows=rows, verbose=False)
-    apart.matcher_rows = rows
     together = XRLinear(**SMALL, training_rows=rows, verbose=False)
     scores = [
         model.fit(problem.X_train, problem.Y_train).predict_top_k(problem.X_test)[1]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -71,6 +73,34 @@ def test_finished_cells_are_not_run_again(problem, tmp_path):
     assert again.ran == [("a", 2), ("b", 2)]
 
 
+def test_tables_are_of_all_finished_seeds_and_say_which(problem, tmp_path):
+    Counted().run(problem, tmp_path)
+    counted = Counted(columns=PRECISIONS)
+    results = counted.run(problem, tmp_path, seeds=(7,))
+    assert counted.ran == [("a", 7), ("b", 7)]
+    assert results.seeds == [0, 1, 7]
+    assert "Seeds: 0, 1, 7;" in sections_of(counted.experiment, results)[0]
+
+
+def test_a_seed_that_was_interrupted_is_in_no_table_of_other_seeds(problem, tmp_path):
+    Counted().run(problem, tmp_path, seeds=[0])
+    file = tmp_path / "counted.json"
+    found = Results.load(file)
+    Results(found.experiment, found.data, (*found.cells, replace(found.cells[0], seed=1))).save(
+        file
+    )
+    assert Counted().run(problem, tmp_path, seeds=[0]).seeds == [0]
+
+
+def test_one_seed_is_not_called_a_mean(problem, tmp_path):
+    counted = Counted(baseline="a", columns=PRECISIONS)
+    results = counted.run(problem, tmp_path, seeds=[3])
+    text = write_report(counted.experiment, results, tmp_path).read_text(encoding="utf-8")
+    assert "Seeds: 3;" in text
+    assert "over seeds" not in text
+    assert "and seeds" not in text
+
+
 def test_what_was_finished_before_an_interruption_is_kept(problem, tmp_path):
     counted = Counted()
 
@@ -124,6 +154,54 @@ def test_a_damaged_file_of_results_is_refused_in_one_sentence(content, problem, 
         Counted().run(problem, tmp_path)
     assert "\n" not in str(caught.value)
     assert file.read_bytes() == content
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("polyseme", 5),
+        ("n_threads", "two"),
+        ("n_threads", True),
+        ("seconds", "long"),
+        ("seed", 0.5),
+        ("figures", {"P@1": "x"}),
+        ("figures", {"P@1": None}),
+        ("figures", {"P@1": [1.0]}),
+        ("figures", {"P@1": 10**400}),
+        ("figures", {"P@1": 1.0, "hits": "0" * 59}),
+        ("figures", {"P@1": 1.0, "hits": "z" * 60}),
+        ("figures", {"P@1": 1.0, "objectives_after": 3}),
+    ],
+)
+def test_a_cell_with_a_field_of_another_kind_is_refused_with_the_file(
+    field, value, problem, tmp_path
+):
+    Counted().run(problem, tmp_path)
+    file = tmp_path / "counted.json"
+    content = json.loads(file.read_text(encoding="utf-8"))
+    content["cells"][1][field] = value
+    file.write_text(json.dumps(content), encoding="utf-8")
+    with pytest.raises(ValueError, match=r"counted\.json is damaged .*; move it away"):
+        Counted().run(problem, tmp_path)
+
+
+def test_a_cell_that_has_lost_a_figure_is_run_again(problem, tmp_path):
+    first = Counted().run(problem, tmp_path)
+    file = tmp_path / "counted.json"
+    content = json.loads(file.read_text(encoding="utf-8"))
+    del content["cells"][2]["figures"]["P@1"]
+    file.write_text(json.dumps(content), encoding="utf-8")
+    again = Counted()
+    results = again.run(problem, tmp_path)
+    assert again.ran == [("a", 1)]
+    assert results.values("a", "P@1").tolist() == first.values("a", "P@1").tolist()
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no pipes with names")
+def test_results_that_are_no_regular_file_are_refused_before_they_are_read(problem, tmp_path):
+    os.mkfifo(tmp_path / "counted.json")
+    with pytest.raises(ValueError, match=r"counted\.json is no regular file"):
+        Counted().run(problem, tmp_path)
 
 
 def test_an_equal_cell_of_another_experiment_is_taken_over(problem, tmp_path):
@@ -277,7 +355,7 @@ def test_without_matplotlib_there_is_a_sentence(problem, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     counted = Counted(draw=lambda results: None)
     results = counted.run(problem, tmp_path)
-    with pytest.raises(ImportError, match="pip install 'polyseme\\[reproduce\\]'"):
+    with pytest.raises(ImportError, match=r"pip install '\.\[reproduce\]'"):
         save_figure(counted.experiment, results, tmp_path)
 
 
@@ -296,8 +374,10 @@ def test_methods_have_names_that_are_told_apart(problem):
 
 
 def test_a_cell_survives_the_file(tmp_path):
-    cell = Cell("a", 1, {"options": {"x": [1, 2]}}, {"n": np.float32(1.5), "v": np.arange(2)})
+    cell = Cell(
+        "a", 1, {"options": {"x": [1, 2]}}, {"n": np.float32(1.5), "examples": np.arange(2)}
+    )
     Results("e", {"name": "d"}, (cell,)).save(tmp_path / "e.json")
     (found,) = Results.load(tmp_path / "e.json").cells
-    assert found.figures == {"n": 1.5, "v": [0, 1]}
+    assert found.figures == {"n": 1.5, "examples": [0, 1]}
     assert found.answers({"options": {"x": [1, 2]}}, 1)

@@ -174,13 +174,33 @@ def test_another_data_set_is_refused_by_its_sizes(served):
         fetch_quickly("Unknown-3")
 
 
-def test_sizes_that_differ_from_the_published_ones_are_said(served):
+def test_features_that_differ_from_the_published_ones_are_said(served):
+    fewer = X_TRAIN[:, :4]
+    served.content = zipped({"Y.trn.npz": npz(Y_TRAIN), "X.trn.npz": npz(fewer)})
+    said = r"published with 6 training .* 3 labels and 5 features, .* no test .* and 4 features\."
+    with pytest.warns(UserWarning, match=said):
+        fetch_quickly("Small-3")
+    assert load("Small-3").X_train.shape == (N_TRAIN, 4)
+
+
+@pytest.mark.parametrize("by_hand", [False, True])
+def test_data_of_another_size_are_refused_and_leave_nothing(served, cache, tmp_path, by_hand):
     longer = sp.vstack([Y_TRAIN, Y_TRAIN], format="csr")
     double = sp.vstack([X_TRAIN, X_TRAIN], format="csr")
     served.content = zipped({"Y.trn.npz": npz(longer), "X.trn.npz": npz(double)})
-    with pytest.warns(UserWarning, match=r"published with 6, 4, 3, 5 .* has 12, unknown, 3, 5"):
+    given = tmp_path / "given.zip"
+    given.write_bytes(served.content)
+    said = r"is not Small-3, which has 6 training .* it has 12 training .*; give the archive of"
+    with pytest.raises(ValueError, match=said):
+        fetch_quickly("Small-3", archive=given if by_hand else None)
+    assert [file for file in cache.rglob("*") if file.is_file()] == []
+    assert given.exists()
+
+
+def test_a_cache_that_is_a_file_is_named_with_its_variable(cache):
+    cache.write_text("no folder")
+    with pytest.raises(ValueError, match=r"cannot be kept in .*cache .*POLYSEME_CACHE"):
         fetch_quickly("Small-3")
-    assert load("Small-3").X_train.shape == (12, N_FEATURES)
 
 
 def test_a_hostile_archive_leaves_nothing_behind(served, cache, tmp_path):

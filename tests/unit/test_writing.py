@@ -47,3 +47,13 @@ def test_a_pipe_is_written_to_and_stays_a_pipe(tmp_path):
     reader.join(timeout=10)
     assert read == [b"through"]
     assert stat.S_ISFIFO(pipe.stat().st_mode)
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
+def test_a_full_device_is_named_as_the_user_knows_it(tmp_path):
+    (tmp_path / "report.md").symlink_to("/dev/full")
+    with (
+        pytest.raises(OSError, match=r"No space left.*report\.md"),
+        written_beside(tmp_path / "report.md") as stream,
+    ):
+        stream.write(b"much")

@@ -94,6 +94,21 @@ def test_a_replaced_model_is_taken_up_while_clients_ask(server, text_folder):
     assert set(statuses) == {200}
 
 
+def test_a_model_that_is_cut_short_on_disk_is_still_served(text_folder, tmp_path):
+    folder = tmp_path / "model"
+    shutil.copytree(text_folder, folder)
+    with running_server(folder) as (process, client):
+        before = client.post("/v1/suggest", json={"text": TEXT}).json()
+        for file in folder.glob("*.safetensors"):
+            os.truncate(file, 100)
+        assert client.post("/v1/suggest", json={"text": TEXT}).json() == before
+        label = before["suggestions"][0]["label"]
+        assert client.get(f"/v1/labels/{label}").status_code == 200
+        assert client.post("/v1/explain", json={"text": TEXT}).status_code == 200
+        assert client.get("/v1/quality").status_code == 200
+        assert process.poll() is None
+
+
 def test_bytes_that_are_no_http_do_not_hurt(server):
     _, client, _ = server
     with socket.create_connection((client.base_url.host, client.base_url.port)) as raw:
@@ -174,7 +189,7 @@ def test_without_the_extra_a_sentence_says_how_to_get_it(monkeypatch):
         serve_verb, "find_spec", lambda name: None if name == "fastapi" else find_spec(name)
     )
     said = refuse("serve", "model")
-    assert "a server needs fastapi; install them with: pip install 'polyseme[server]'" in said
+    assert "a server needs fastapi; install polyseme with the extra 'server'" in said
 
 
 def test_answers_do_not_wait_for_the_client_to_confirm_a_part_of_them():

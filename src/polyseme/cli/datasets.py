@@ -14,7 +14,7 @@ from rich.console import Console
 
 from polyseme.cli.errors import note
 from polyseme.cli.shared import common_options, console, plain_table, print_json
-from polyseme.datasets.arranging import sizes_of
+from polyseme.datasets.arranging import sizes_in_words, sizes_of
 from polyseme.datasets.cache import fetched_folder
 from polyseme.datasets.catalogue import (
     CatalogueEntry,
@@ -144,7 +144,7 @@ def fetch_one(
 
 def _find_or_recognise(name_or_folder: str) -> CatalogueEntry:
     folder = Path(name_or_folder)
-    if not folder.is_dir():
+    if not name_or_folder or not folder.is_dir():  # an empty path would be this folder
         return find(name_or_folder)
     try:
         sizes = sizes_of(folder)
@@ -152,11 +152,7 @@ def _find_or_recognise(name_or_folder: str) -> CatalogueEntry:
         raise ValueError(f"{folder}: {error}") from None
     entry = recognise(*sizes)
     if entry is None:
-        found = ", ".join(map(_count, sizes))
-        raise ValueError(
-            f"{folder} is no data set known by name: it has {found} training documents, test "
-            "documents, labels and features."
-        )
+        raise ValueError(f"{folder} is no data set known by name: it has {sizes_in_words(sizes)}.")
     return entry
 
 

@@ -56,8 +56,19 @@ def _with_plain_errors(run: Callable[[], Any]) -> Any:
 def _sentence_of(error: OSError) -> str:
     if error.strerror is None:  # raised by us, with a sentence of its own
         return str(error)
+    if error.filename is None and _is_from_printing(error):
+        return f"cannot write to standard output: {error.strerror}."
     where = f"{error.filename}: " if error.filename is not None else ""
     return f"{where}{error.strerror}."
+
+
+def _is_from_printing(error: OSError) -> bool:
+    """Whether it was raised while one of the packages wrote that print for us."""
+    place = error.__traceback__
+    while place is not None and place.tb_next is not None:
+        place = place.tb_next
+    module = "" if place is None else place.tb_frame.f_globals.get("__name__", "")
+    return module.partition(".")[0] in ("click", "rich")
 
 
 def _show_warning(

@@ -15,7 +15,13 @@ import scipy.sparse as sp
 
 import polyseme
 from polyseme.cli.inputs import load_features
-from polyseme.cli.shared import common_options, path_argument, print_json
+from polyseme.cli.shared import (
+    JSON_LINES,
+    check_ending,
+    common_options,
+    path_argument,
+    print_json,
+)
 from polyseme.cli.text_options import reading_options, refuse_text_options, threshold_option
 from polyseme.cli.text_predict import predict_texts
 from polyseme.progress import Progress
@@ -93,6 +99,7 @@ def predict(
             raise click.UsageError("Missing argument 'INPUT': this is a model of matrices.")
         given = {"threshold": threshold, "lines": by_line, **text_options}
         refuse_text_options(features, given)
+        check_ending(output, (*JSON_LINES, ".npz"))
         with progress.phase("Reading the features"):
             X = load_features(features, n_threads)
         with progress.phase("Predicting"):

@@ -86,7 +86,7 @@ def reproduce(
     NAME is one of those that --list shows, or "all". Leaves in OUT the raw results
     (NAME.json), tables (NAME.md) and, where there is one, a figure (NAME.svg, NAME.png;
     needs matplotlib). What is finished is kept: the same command goes on where an earlier
-    one was stopped.
+    one was stopped, and tables are of all seeds that are finished.
     """
     known = all_experiments()
     if as_list:
@@ -107,17 +107,28 @@ def reproduce(
         propensity_a=a,
         propensity_b=b,
     )
+    _ = problem.propensities  # refuses constants that cannot be
     folder = output or Path("experiments") / "results" / problem.name
-    folder.mkdir(parents=True, exist_ok=True)
+    _make_folder(folder)
     _run(chosen, problem, folder, range(seed, seed + n_seeds), as_json)
 
 
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ValueError(
+            f"results cannot be kept in {folder} ({error.strerror}); give a folder with -o."
+        ) from error
+
+
 def _chosen(name: str, known: dict[str, Experiment]) -> list[Experiment]:
+    name = name.lower()
     if name == ALL:
         # Timed ones run all of their cells; if they go first, others can take these over.
         return sorted(known.values(), key=lambda experiment: not experiment.is_timed)
     if name not in known:
-        near = difflib.get_close_matches(name, [*known, ALL], n=1, cutoff=0.4)
+        near = difflib.get_close_matches(name, [*known, ALL], n=1, cutoff=0.7)
         hint = f'did you mean "{near[0]}"?' if near else '"polyseme reproduce --list" shows them.'
         raise ValueError(f'there is no experiment "{name}"; {hint}')
     return [known[name]]
@@ -126,7 +137,7 @@ def _chosen(name: str, known: dict[str, Experiment]) -> list[Experiment]:
 def _run(
     chosen: list[Experiment], problem: Problem, folder: Path, seeds: range, as_json: bool
 ) -> None:
-    guard, finished = MemoryGuard(problem), {}
+    guard, finished, any_drawn = MemoryGuard(problem), {}, False
     # With bars on the terminal, lines would be noise.
     tell = (lambda sentence: None) if sys.stderr.isatty() else note
     try:
@@ -135,7 +146,7 @@ def _run(
                 results = run_experiment(
                     experiment, problem, folder, seeds, guard=guard, progress=progress, tell=tell
                 )
-            _draw(experiment, results, folder)
+            any_drawn |= _draw(experiment, results, folder)
             write_report(experiment, results, folder)
             finished[experiment.name] = results
             if not as_json:
@@ -148,14 +159,17 @@ def _run(
         raise click.exceptions.Exit(INTERRUPTED) from None
     if as_json:
         print_json({name: _as_json(results) for name, results in finished.items()})
-    note(f"results, tables and figures are in {folder}.")
+    left = "results, tables and figures" if any_drawn else "results and tables"
+    note(f"{left} are in {folder}.")
 
 
-def _draw(experiment: Experiment, results: Results, folder: Path) -> None:
+def _draw(experiment: Experiment, results: Results, folder: Path) -> bool:
+    """Write the figure of an experiment; whether there is one."""
     try:
-        save_figure(experiment, results, folder)
+        return bool(save_figure(experiment, results, folder))
     except ImportError as error:
         note(str(error))
+        return False
 
 
 def _print(experiment: Experiment, results: Results) -> None:

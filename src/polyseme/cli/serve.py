@@ -10,6 +10,7 @@ import click
 
 from polyseme.cli.errors import note
 from polyseme.cli.shared import common_options, print_json
+from polyseme.extras import how_to_install
 from polyseme.threads import count_threads
 
 __all__ = ["require_server", "serve"]
@@ -21,10 +22,7 @@ def require_server() -> None:
     """Refuse to go on without the packages of the extra ``server``."""
     missing = [name for name in NEEDED if find_spec(name) is None]
     if missing:
-        raise ValueError(
-            f"a server needs {', '.join(missing)}; install them with: "
-            "pip install 'polyseme[server]'"
-        )
+        raise ValueError(f"a server needs {', '.join(missing)}; {how_to_install('server')}.")
 
 
 def _limit(option: str, default: int, text: str) -> Callable[[Any], Any]:

@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from polyseme.cli.errors import note
-from polyseme.cli.shared import print_json
+from polyseme.cli.shared import JSON_LINES, check_ending, print_json
 from polyseme.cli.text_options import is_text, opened_corpus
 from polyseme.text.corpora.lines import decode, lines_of
 from polyseme.text.features import in_batches
@@ -42,6 +42,7 @@ def predict_texts(
     options: dict[str, Any],
 ) -> None:
     """Suggest labels for every text of a file, or for the text on stdin."""
+    check_ending(output, (*JSON_LINES, ".npz", ".tsv", ".txt"))
     texts = _texts(model, source, by_line, options)
     is_single = not by_line and not _is_table(source, options)
     found = _suggested(model, texts, limit, threshold)

@@ -98,6 +98,12 @@ def update(
     with progress, progress.phase("Saving the model"):
         loaded.save(place)
     seconds = {**done.seconds, **progress.seconds}
+    if done.known_reach is None:
+        note(f"no label of {data} was known to {model}; are labels written as they were before?")
+    if done.n_repeated:
+        note(
+            f"{done.n_repeated:,} of the documents were in the model already and now count twice."
+        )
     if loaded.report:
         note("report, probabilities and threshold are from before the update.")
     for reason in done.full_training_due:

@@ -33,6 +33,9 @@ __all__ = [
 ]
 
 
+OFFICE_FILES = (".xlsx", ".xls", ".ods", ".docx", ".doc", ".odt", ".pdf")
+
+
 def load(path: str | os.PathLike[str], *, n_threads: int | None = None) -> Dataset:
     """Load a data set, whatever its form.
 
@@ -53,6 +56,8 @@ def load(path: str | os.PathLike[str], *, n_threads: int | None = None) -> Datas
     if path.is_file():
         if path.suffix == ".npz":
             raise ValueError(f"{path} is one matrix; give the folder that holds X and Y.")
+        if path.suffix.lower() in OFFICE_FILES:
+            raise ValueError(f"{path} is not read; save its table as CSV, with a header.")
         return assemble(None, read_xmc_text(path, n_threads=n_threads), None)
     if (path / "X.trn.npz").exists():
         return load_folder(path)
@@ -61,7 +66,8 @@ def load(path: str | os.PathLike[str], *, n_threads: int | None = None) -> Datas
     if train_file is None:
         raise FileNotFoundError(
             f"{path} has neither X.trn.npz nor train.txt; a data folder holds X.trn.npz and "
-            "Y.trn.npz, or train.txt in the format of the Extreme Classification Repository."
+            "Y.trn.npz, or train.txt in the format of the Extreme Classification Repository, or "
+            "texts: text.txt and labels.txt, or .txt files each with a .key or .tsv file."
         )
     train = read_xmc_text(train_file, n_threads=n_threads)
     test = None if test_file is None else read_xmc_text(test_file, n_threads=n_threads)

@@ -12,7 +12,7 @@ import numpy as np
 
 from polyseme.datasets.folder import TEST_FILES, TRAIN_FILES, first_there
 
-__all__ = ["Sizes", "arrange", "sizes_of"]
+__all__ = ["Sizes", "arrange", "sizes_in_words", "sizes_of"]
 
 Sizes = tuple[int, int | None, int, int]
 SEPARATE = (("trn", "train"), ("tst", "test"))
@@ -60,6 +60,14 @@ def sizes_of(folder: Path) -> Sizes:
         )
     n_train, n_features, n_labels = train
     return n_train, test[0] if test else None, n_labels, n_features
+
+
+def sizes_in_words(sizes: tuple[int | None, ...], missing: str = "no") -> str:
+    """Say how many documents, labels and features; `missing` stands for what is ``None``."""
+    counts = [missing if size is None else f"{size:,}" for size in sizes]
+    what = ("training documents", "test documents", "labels", "features")
+    parts = [f"{count} {kind}" for count, kind in zip(counts, what, strict=True)]
+    return f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 
 def _move_matrices(files: list[Path], folder: Path) -> bool:

@@ -10,13 +10,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from polyseme.datasets.arranging import Sizes, arrange, sizes_of
+from polyseme.datasets.arranging import Sizes, arrange, sizes_in_words, sizes_of
 from polyseme.datasets.cache import cache_folder, fetched_folder
 from polyseme.datasets.catalogue import CatalogueEntry, find, recognise
 from polyseme.datasets.download import OnProgress, WebPageError, download, looks_like_a_web_page
 from polyseme.datasets.unpacking import Limits, unpack
 
 __all__ = ["by_hand", "fetch"]
+
+# Versions of a data set differ a little in documents and labels, and in features as they please.
+N_COMPARED = 3  # of the sizes: training documents, test documents, labels
+SLACK = 0.1
 
 
 def fetch(
@@ -60,7 +64,7 @@ def fetch(
     target = fetched_folder(entry, cache)
     if target.is_dir() and archive is None and not again:
         return target
-    target.parent.mkdir(parents=True, exist_ok=True)
+    _make_cache(cache, target.parent)
     if archive is not None:
         given = Path(archive)
         if not given.is_file():
@@ -75,7 +79,7 @@ def fetch(
             f"it at {target}."
         )
     downloaded = cache / "archives" / f"{entry.name}.archive"
-    downloaded.parent.mkdir(parents=True, exist_ok=True)
+    _make_cache(cache, downloaded.parent)
     if not downloaded.exists():
         try:
             download(
@@ -95,6 +99,16 @@ def fetch(
         raise
     downloaded.unlink()
     return target
+
+
+def _make_cache(cache: Path, folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ValueError(
+            f"data sets cannot be kept in {cache} ({error.strerror}); let the variable "
+            "POLYSEME_CACHE name a folder."
+        ) from error
 
 
 def by_hand(entry: CatalogueEntry) -> str:
@@ -139,21 +153,28 @@ def _install(
 
 
 def _check_sizes(entry: CatalogueEntry, sizes: Sizes, archive: Path) -> None:
-    """Refuse another data set; warn if this one differs from what is published."""
+    """Refuse another data set; warn if this one differs a little from what is published."""
     other = recognise(*sizes)
     if other is not None and other != entry:
         raise ValueError(f"{archive} holds {other.name}, not {entry.name}.")
-    if entry.n_train is not None and sizes != entry.sizes:
-        found, expected = _listed(sizes), _listed(entry.sizes)
-        warnings.warn(
-            f"{entry.name} is published with {expected} training documents, test documents, "
-            f"labels and features, but this archive has {found}.",
-            stacklevel=2,
+    if entry.n_train is None or sizes == entry.sizes:
+        return
+    published = sizes_in_words(entry.sizes, missing="an unknown number of")
+    if not all(map(_are_near, sizes[:N_COMPARED], entry.sizes[:N_COMPARED])):
+        raise ValueError(
+            f"{archive} is not {entry.name}, which has {published}: it has "
+            f"{sizes_in_words(sizes)}; give the archive of {entry.name}, or unpack this one and "
+            "give its folder as DATA."
         )
+    warnings.warn(
+        f"{entry.name} is published with {published}, but this archive has "
+        f"{sizes_in_words(sizes)}.",
+        stacklevel=2,
+    )
 
 
-def _listed(sizes: tuple[int | None, ...]) -> str:
-    return ", ".join("unknown" if size is None else f"{size:,}" for size in sizes)
+def _are_near(found: int | None, published: int | None) -> bool:
+    return found is None or published is None or abs(found - published) <= SLACK * published
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import scipy.sparse as sp
 
 from polyseme.sparse_rows import SparsePattern, SparseRows
-from polyseme.validation import check_features, check_labels
+from polyseme.validation import check_features, check_labels, refuse_mostly_absent_labels
 
 __all__ = ["Dataset", "load_folder"]
 
@@ -113,8 +113,15 @@ def first_there(folder: Path, names: tuple[str, ...]) -> Path | None:
 def _load_part(folder: Path, part: str) -> Part:
     features_file, labels_file = folder / f"X.{part}.npz", folder / f"Y.{part}.npz"
     X = check_features(_load_npz(features_file), name=str(features_file))
+    if X.n_rows == 0 and part == "tst":
+        raise ValueError(
+            f"{features_file} has no documents, so that the test part is empty; remove "
+            f"{features_file.name} and {labels_file.name} to go without one."
+        )
     try:
         Y, _ = check_labels(_load_npz(labels_file), X.n_rows)
+        if part == "trn":
+            refuse_mostly_absent_labels(Y)
     except ValueError as error:
         raise ValueError(f"{labels_file}: {error}") from None
     return X, Y

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from polyseme import _native
 from polyseme.sparse_rows import MAX_COLUMNS, SparsePattern, SparseRows
 from polyseme.threads import count_threads
-from polyseme.validation import check_features, check_labels
+from polyseme.validation import are_mostly_absent, check_features, check_labels
 from polyseme.writing import written_beside
 
 __all__ = ["read_xmc_text", "write_xmc_text"]
@@ -122,10 +122,10 @@ def _read(path: Path, n_threads: int) -> tuple[SparseRows, SparsePattern]:
 
 def _refuse_mostly_absent_labels(n_labels: int, n_given: int) -> None:
     """Refuse a header that asks for memory without end; every label costs some."""
-    if n_labels > 10_000_000 and n_labels > 100 * n_given:
+    if are_mostly_absent(n_labels, n_given):
         raise ValueError(
             f"line 1: the header promises {n_labels} labels, but only {n_given} are given to "
-            "documents; correct the header."
+            "documents; correct the header, or renumber the labels without gaps."
         )
 
 
@@ -181,10 +181,10 @@ def _split_header(block: memoryview) -> tuple[Header, memoryview]:
     line, newline, _ = beginning.partition(b"\n")
     fields = line.split()
     if len(fields) != 3 or not all(field.isdigit() for field in fields):
-        found = "nothing" if not line.strip() else repr(line[:40].decode("ascii", "replace"))
+        found = "nothing" if not line.strip() else repr(line[:40].decode("utf-8", "replace"))
         raise ValueError(
             f"line 1: expected the header 'n_documents n_features n_labels', found {found}; add "
-            "it as the first line."
+            "it as the first line, or, if these are texts, give a CSV file or --labels-file."
         )
     header = Header(*map(int, fields))
     if max(header.n_features, header.n_labels) > MAX_COLUMNS:

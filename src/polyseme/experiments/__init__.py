@@ -28,9 +28,9 @@ module. Methods that are settings of `polyseme.XRLinear` need nothing but the se
 Code of its own, cell by cell
 -----------------------------
 A method's ``run(problem, method, seed)`` returns the figures of a cell: a dict that JSON can hold,
-numbers by name. The default, `polyseme.experiments.measuring.fit_and_measure`, trains on the
-problem and measures everything. One that changes the data makes another problem and does the rest
-with the same functions::
+numbers by name; what is no number is listed in `cells.NO_NUMBERS`. The default,
+`polyseme.experiments.measuring.fit_and_measure`, trains on the problem and measures everything.
+One that changes the data makes another problem and does the rest with the same functions::
 
     def run_fused(problem: Problem, method: Method, seed: int) -> Figures:
         fused = fuse_labels(problem.Y_train, k=method.options["k"], seed=seed)

@@ -13,11 +13,20 @@ import numpy.typing as npt
 
 import polyseme
 from polyseme.experiments.measuring import Figures
+from polyseme.experiments.statistics import are_hits
 from polyseme.writing import written_beside
 
 __all__ = ["Cell", "Results"]
 
 FORMAT = 1
+# Figures that are no single number, and what they are instead.
+NO_NUMBERS: dict[str, type] = {
+    "hits": str,
+    "objectives_before": list,
+    "objectives_after": list,
+    "phase_seconds": dict,
+    "examples": list,
+}
 
 
 @dataclass(frozen=True)
@@ -124,15 +133,19 @@ class Results:
 
     @classmethod
     def load(cls, path: Path) -> Results:
-        """Read a file that `save` wrote."""
+        """Read a file that `save` wrote; cells that have lost a figure are left out."""
+        if path.exists() and not path.is_file():
+            raise ValueError(f"{path} is no regular file; move it away to begin anew.")
         try:
             content = json.loads(path.read_text(encoding="utf-8"))
             if content["format"] != FORMAT:
                 raise ValueError("of another format")
+            data = dict(content["data"])
+            cells = [_cell(cell, data.get("n_test")) for cell in content["cells"]]
             return cls(
                 experiment=_text(content["experiment"]),
-                data=dict(content["data"]),
-                cells=tuple(_cell(cell) for cell in content["cells"]),
+                data=data,
+                cells=tuple(_with_all_figures(cells)),
             )
         except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise ValueError(
@@ -140,17 +153,48 @@ class Results:
             ) from error
 
 
-def _cell(content: Any) -> Cell:
+def _cell(content: Any, n_test: Any) -> Cell:
     cell = Cell(**content)
     if not (
         isinstance(cell.method, str)
-        and isinstance(cell.seed, int)
+        and type(cell.seed) is int
         and isinstance(cell.settings, dict)
         and isinstance(cell.figures, dict)
         and isinstance(cell.skipped, str | None)
+        and _is_number(cell.seconds)
+        and type(cell.n_threads) is int
+        and isinstance(cell.polyseme, str)
     ):
         raise ValueError("not a cell")
+    for name, value in cell.figures.items():
+        kind = NO_NUMBERS.get(name)
+        if not (_is_number(value) if kind is None else isinstance(value, kind)):
+            raise ValueError(f"{name} is of another kind")
+    hits = cell.figures.get("hits")
+    if hits is not None and not (len(hits) == n_test and are_hits(hits)):
+        raise ValueError("hits of other documents")
     return cell
+
+
+def _with_all_figures(cells: Sequence[Cell]) -> list[Cell]:
+    """Leave out the cells that lack a figure which the same method has with another seed."""
+    expected: dict[str, set[str]] = {}
+    for cell in cells:
+        expected.setdefault(_kind_of(cell), set()).update(cell.figures)
+    return [
+        cell
+        for cell in cells
+        if cell.skipped is not None or expected[_kind_of(cell)] == set(cell.figures)
+    ]
+
+
+def _kind_of(cell: Cell) -> str:
+    """Return what is the same for cells that measure the same; versions may differ in that."""
+    return json.dumps([cell.method, cell.settings, cell.polyseme], sort_keys=True)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, float) or (type(value) is int and abs(value) < 2**63)
 
 
 def _text(value: Any) -> str:

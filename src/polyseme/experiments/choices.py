@@ -217,7 +217,7 @@ def _negatives(problem: Problem) -> list[Method]:
 
 def _with_rows(name: str, base: Mapping[str, Any], matcher: str, ranker: str) -> Method:
     parameters = {**base, "training_rows": ranker}
-    if matcher == ranker:  # the estimator's own way
+    if matcher == "teacher-forcing":  # the estimator's own way
         return Method(name, parameters)
     return Method(name, parameters, {"matcher_rows": matcher}, run_with_rows)
 

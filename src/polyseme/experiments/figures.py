@@ -10,6 +10,7 @@ from polyseme.experiments.cells import Results
 from polyseme.experiments.definition import Experiment
 from polyseme.experiments.statistics import mean_and_deviation
 from polyseme.experiments.tables import Column
+from polyseme.extras import how_to_install
 from polyseme.writing import written_beside
 
 if TYPE_CHECKING:
@@ -35,8 +36,8 @@ def save_figure(experiment: Experiment, results: Results, folder: Path) -> list[
         from matplotlib import rc_context
     except ImportError as error:
         raise ImportError(
-            "figures need matplotlib, which is not installed (pip install "
-            "'polyseme[reproduce]'); results and tables are written without them."
+            f"figures need matplotlib, which is not installed: {how_to_install('reproduce')}; "
+            "results and tables are written without them."
         ) from error
     files = []
     # The same results give the same bytes.

@@ -23,6 +23,11 @@ INTERVALS = (
     "Mean difference in percentage points, with its 95% interval over test documents and seeds "
     "(same tree, same documents); * where that is on one side of zero."
 )
+INTERVALS_OF_ONE_SEED = (
+    "Difference in percentage points, with its 95% interval over test documents (same tree, same "
+    "documents; how much another seed would change is not known); * where that is on one side of "
+    "zero."
+)
 
 
 def figure_table(title: str, columns: Sequence[Column], results: Results) -> Table:
@@ -59,7 +64,8 @@ def comparison_table(results: Results, baseline: str, ks: Sequence[int] = (1, 3,
         [method, *(comparison_text(compare(results, method, baseline, k)) for k in ks)]
         for method in others
     ]
-    return Table(f"Against {baseline}", ("", *(f"P@{k}" for k in ks)), rows, INTERVALS)
+    note = INTERVALS if len(results.seeds) > 1 else INTERVALS_OF_ONE_SEED
+    return Table(f"Against {baseline}", ("", *(f"P@{k}" for k in ks)), rows, note)
 
 
 def usual_sections(experiment: Experiment, results: Results) -> list[Table | str]:
@@ -78,11 +84,15 @@ def sections_of(experiment: Experiment, results: Results) -> list[Table | str]:
     seeds = ", ".join(map(str, results.seeds)) or "none"
     versions = ", ".join(sorted({cell.polyseme for cell in results.cells}))
     threads = " or ".join(map(str, sorted({cell.n_threads for cell in results.cells})))
+    spread = (
+        "Figures are means over seeds ± their standard deviation."
+        if len(results.seeds) > 1
+        else "Figures are of this one seed."
+    )
     found: list[Table | str] = [
         f"{data['name']}: {data['n_train']:,} training and {data['n_test']:,} test documents, "
         f"{data['n_labels']:,} labels, {data['n_features']:,} features. Seeds: {seeds}; polyseme "
-        f"{versions}, {threads} threads. Figures are means over seeds ± their standard "
-        "deviation."
+        f"{versions}, {threads} threads. {spread}"
     ]
     found += usual_sections(experiment, results)
     if experiment.sections is not None:

@@ -33,7 +33,9 @@ def run_experiment(
     progress: Progress | None = None,
     tell: Callable[[str], None] = lambda sentence: None,
 ) -> Results:
-    """Run what is not finished, keeping every cell as it comes, and return all cells.
+    """Run what is not finished, keeping every cell as it comes.
+
+    Returns the cells of these seeds, and of all others that are finished for every method.
 
     Seed by seed and not method by method: methods that are compared run soon after each other,
     and whoever stops early has whole seeds.
@@ -75,7 +77,10 @@ def run_experiment(
             results = results.with_cell(replace(cell, method=method.name))
             results.save(file)
             step(n_done + 1)
-    return results.only([method.name for method in methods], seeds)
+    names = [method.name for method in methods]
+    by_method = [results.figures(name) for name in names]
+    whole = [seed for seed in results.seeds if all(seed in figures for figures in by_method)]
+    return results.only(names, sorted({*seeds, *whole}))
 
 
 def _checked(methods: Sequence[Method]) -> Sequence[Method]:

@@ -23,6 +23,7 @@ import numpy.typing as npt
 
 __all__ = [
     "Comparison",
+    "are_hits",
     "compare_hits",
     "compare_seeds",
     "hits_from_text",
@@ -135,6 +136,11 @@ def hits_to_text(hits: npt.NDArray[np.bool_]) -> str:
     """
     codes = hits[:, :N_PLACES] @ (1 << np.arange(N_PLACES))
     return _DIGITS[codes].tobytes().decode("ascii")
+
+
+def are_hits(text: str) -> bool:
+    """Whether `hits_to_text` can have written this."""
+    return set(text.encode()) <= set(_DIGITS.tolist())
 
 
 def hits_from_text(text: str) -> npt.NDArray[np.bool_]:

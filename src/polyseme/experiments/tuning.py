@@ -91,8 +91,8 @@ EXPERIMENTS = (
         notes=(
             "Test documents have no say in the choice; only the chosen setting and the defaults "
             "are shown on them. Wide: clusters of up to six times the mean number of labels. "
-            "Rows of both: documents of the cluster's labels and those that the matcher sends "
-            "there."
+            "Rows of both: slots learn from documents of their cluster's labels and from those "
+            "that the matcher sends there."
         ),
     ),
 )

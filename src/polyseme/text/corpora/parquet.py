@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from polyseme.extras import how_to_install
 from polyseme.text.corpora.table import TableSource
 
 __all__ = ["ParquetFile"]
@@ -47,7 +48,7 @@ class ParquetFile(TableSource):
             from pyarrow import parquet
         except ImportError:
             raise ValueError(
-                f"{self.path} is a Parquet file; to read it: pip install 'polyseme[parquet]'"
+                f"{self.path} is a Parquet file; to read it, {how_to_install('parquet')}."
             ) from None
         try:
             return parquet.ParquetFile(self.path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import textwrap
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
@@ -16,6 +17,8 @@ from polyseme.text.corpora.records import Record, guess_separator, split_labels
 __all__ = ["Table", "TableSource", "Wanted"]
 
 N_LOOKED_AT = 1000  # rows, to guess what stands between labels
+LONGEST_NAME = 60  # of a column; what is longer is text
+MOST_NAMES = 20
 _TEXT = ("text", "fulltext", "full_text", "document", "content")
 _TEXT_PARTS = ("title", "headline", "subtitle", "abstract", "summary", "description", "body")
 _LABELS = (
@@ -59,6 +62,18 @@ class TableSource(ABC):
         """Yield for each row where it is ("row 3") and its cells in these columns."""
 
 
+def _as_usual(path: Path, cells: list[Any], usual: str | None, found: str | None) -> str | None:
+    """Return the separator of the data that came first, if nothing speaks against it."""
+    if usual is None or found is None:  # lists have none, and single labels need none
+        return usual or found
+    if usual != found and not any(usual in cell for cell in cells if isinstance(cell, str)):
+        raise ValueError(
+            f"the labels of {path} seem to be split at {found!r}, but those that the model was "
+            f"trained on were split at {usual!r}; say which it is with --label-separator."
+        )
+    return usual
+
+
 class Table:
     """Documents from a table; see `Corpus`."""
 
@@ -74,10 +89,12 @@ class Table:
         separator = wanted.label_separator
         if self._labels_column is not None:
             self._columns.append(self._labels_column)
-            if separator is None and self._labels_column == wanted.like.get("labels_column"):
-                separator = wanted.like.get("label_separator")
-            elif separator is None:
-                separator = guess_separator(self._first_labels())
+            if separator is None:
+                first = self._first_labels()
+                separator = guess_separator(first)
+                if self._labels_column == wanted.like.get("labels_column"):
+                    usual = wanted.like.get("label_separator")
+                    separator = _as_usual(source.path, first, usual, separator)
         self._separator = separator
         self.reading: dict[str, Any] = {
             "text_columns": list(self._text_columns),
@@ -130,7 +147,7 @@ def _text_columns(path: Path, found: Sequence[str], wanted: Wanted) -> tuple[str
         return parts
     raise ValueError(
         f"{path} has no column for the text; its columns are {_listed(found)}; choose with "
-        "--text-column, or text_columns in Python."
+        f"--text-column, or text_columns in Python{_if_headless(found)}."
     )
 
 
@@ -149,7 +166,7 @@ def _labels_column(
         return None
     raise ValueError(
         f"{path} has no column for the labels; its columns are {_listed(found)}; choose with "
-        "--labels-column, or labels_column in Python."
+        f"--labels-column, or labels_column in Python{_if_headless(found)}."
     )
 
 
@@ -161,8 +178,15 @@ def _known(path: Path, name: str, found: Sequence[str], option: str) -> str:
     raise ValueError(f"{path} has no column {name!r} ({option}); {hint}")
 
 
+def _if_headless(found: Sequence[str]) -> str:
+    if all(len(name) <= LONGEST_NAME for name in found):
+        return ""
+    return "; the first line does not look like a header: if there is none, add one"
+
+
 def _listed(names: Sequence[str]) -> str:
-    return ", ".join(repr(name) for name in names) or "none"
+    shown = [repr(textwrap.shorten(name, LONGEST_NAME)) for name in names[:MOST_NAMES]]
+    return ", ".join([*shown, *["..."] * (len(names) > MOST_NAMES)]) or "none"
 
 
 def _text_of(cell: Any) -> str:
