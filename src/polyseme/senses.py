@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,8 +21,16 @@ __all__ = [
     "label_number",
     "most_split",
     "senses_of",
+    "slot_similarity",
+    "slots_differ",
+    "split_order",
     "split_scores",
 ]
+
+ENOUGH_TO_SPLIT = 10  # documents; the splits of rarer labels mean little
+# Of slots that are called senses. The demo's labels with two true senses are nearly all below it,
+# most of its other labels above.
+MOST_SIMILAR_SENSES = 0.9
 
 
 @dataclass(frozen=True)
@@ -117,6 +126,42 @@ def senses_of(
     return sorted(senses, key=lambda sense: (-sense.share, sense.slot))
 
 
+def slot_similarity(model: XRLinear, label: int) -> float:
+    """Return the cosine between the weights of a label's two slots that are least alike.
+
+    1 for a label with one slot, and for slots without any weights.
+    """
+    weights = model.ranker_.weights
+    assert weights is not None
+    clusters = model.clusters_
+    found = [
+        weights.slot_weights(int(clusters.cluster_of_slot[slot]), int(slot))
+        for slot in clusters.slots_of(label)
+    ]
+    return min((_cosine(*a, *b) for a, b in combinations(found, 2)), default=1.0)
+
+
+def slots_differ(model: XRLinear, label: int) -> bool:
+    """Return whether the words of a label's slots differ enough to call them senses.
+
+    One word that gives the label away in all its senses can hide that they differ.
+    """
+    return slot_similarity(model, label) < MOST_SIMILAR_SENSES
+
+
+def _cosine(
+    columns_a: npt.NDArray[np.int32],
+    values_a: npt.NDArray[np.float32],
+    columns_b: npt.NDArray[np.int32],
+    values_b: npt.NDArray[np.float32],
+) -> float:
+    if len(columns_a) == len(columns_b) == 0:
+        return 1.0
+    _, in_a, in_b = np.intersect1d(columns_a, columns_b, assume_unique=True, return_indices=True)
+    lengths = float(np.linalg.norm(values_a) * np.linalg.norm(values_b))
+    return float(values_a[in_a] @ values_b[in_b]) / lengths if lengths > 0 else 0.0
+
+
 def split_scores(model: XRLinear) -> npt.NDArray[np.float64]:
     """Return how evenly each label's documents fall into its slots, shape (n_labels,).
 
@@ -133,7 +178,7 @@ def split_scores(model: XRLinear) -> npt.NDArray[np.float64]:
 
 
 def most_split(
-    model: XRLinear, n: int = 10, *, min_documents: int = 10
+    model: XRLinear, n: int = 10, *, min_documents: int = ENOUGH_TO_SPLIT
 ) -> list[tuple[str | int, float]]:
     """Return the labels whose documents are divided most between their slots.
 
@@ -152,10 +197,29 @@ def most_split(
     list of (name or number, float)
         With the score of `division_scores`, highest first.
     """
-    ranked = division_scores(model)
-    ranked[model.label_counts_ < min_documents] = 0
-    order = np.lexsort((np.arange(len(ranked)), -ranked))[:n]
-    return [(_label_name(model, int(i)), float(ranked[i])) for i in order if ranked[i] > 0]
+    scores = division_scores(model)
+    order = split_order(model, scores, min_documents=min_documents)[:n]
+    return [(_label_name(model, int(label)), float(scores[label])) for label in order]
+
+
+def split_order(
+    model: XRLinear,
+    scores: npt.NDArray[np.float64],
+    *,
+    min_documents: int = ENOUGH_TO_SPLIT,
+) -> npt.NDArray[np.int64]:
+    """Return the labels that are divided, most divided first, then most frequent first.
+
+    Parameters
+    ----------
+    scores : ndarray of float64, shape (n_labels,)
+        Those of `division_scores`.
+    min_documents : int
+        Labels with fewer training documents are left out.
+    """
+    counts = model.label_counts_
+    divided = np.flatnonzero((scores > 0) & (counts >= min_documents))
+    return divided[np.lexsort((divided, -counts[divided], -scores[divided]))]
 
 
 def division_scores(model: XRLinear) -> npt.NDArray[np.float64]:

@@ -30,7 +30,7 @@ from polyseme.threads import count_threads
 from polyseme.training_rows import choose_training_rows, cluster_targets
 from polyseme.validation import check_features, check_labels
 
-__all__ = ["Update", "place_labels", "update_stacked", "updated"]
+__all__ = ["Update", "added_since_training", "place_labels", "update_stacked", "updated"]
 
 # Beyond these a full training is due. Rules of thumb: tree, words and calibration grow old.
 MOST_NEW_DOCUMENTS = 0.2  # as a share of those that the last full training had
@@ -384,13 +384,23 @@ def _slot_documents(
     return documents
 
 
+def added_since_training(model: XRLinear) -> dict[str, int] | None:
+    """Return ``n_documents`` and ``n_labels`` of all updates together; None if there was none."""
+    if not model.updates_:
+        return None
+    return {
+        name: sum(past[name] for past in model.updates_) for name in ("n_documents", "n_labels")
+    }
+
+
 def _reasons(model: XRLinear, update: Update) -> tuple[str, ...]:
     reasons = []
+    added = added_since_training(model) or {}
     for noun, total, most in (
         ("documents", model.n_documents_, MOST_NEW_DOCUMENTS),
         ("labels", model.n_labels_, MOST_NEW_LABELS),
     ):
-        n_added = sum(past[f"n_{noun}"] for past in model.updates_)
+        n_added = added[f"n_{noun}"]
         share = n_added / max(1, total - n_added)
         if share > most:
             reasons.append(

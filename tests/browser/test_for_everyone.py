@@ -53,6 +53,27 @@ def test_a_phone_shows_all_without_sideways_scrolling(visit, part):
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
 
 
+@pytest.mark.parametrize("width", [360, 375])
+def test_a_phone_cuts_no_table_of_quality(visit, width):
+    def enlarge(route):
+        body = route.fetch().json()
+        for row in body["report"]["by_label_frequency"]:
+            row["n_labels"] += 20_000
+        for one in body["report"]["reliability"]["bins"]:
+            one["n"] += 20_000
+        route.fulfill(json=body)
+
+    page = visit(**{**PHONE, "viewport": {"width": width, "height": 740}})
+    page.route("**/v1/quality*", enlarge)
+    page.get_by_role("link", name="Quality", exact=True).click()
+    page.wait_for_selector(READY["quality"])
+    widths = page.locator(".table").evaluate_all(
+        "all => all.map(t => [t.scrollWidth, t.clientWidth])"
+    )
+    assert len(widths) == 4
+    assert all(needed <= there for needed, there in widths)
+
+
 def test_the_page_is_dark_where_people_want_it_dark(visit):
     def ground(page):
         expect(page.get_by_role("heading", name="Try")).to_be_visible()

@@ -7,6 +7,7 @@ import re
 
 import pytest
 
+from polyseme.senses import slots_differ
 from tests.web.conftest import TEXT, client_with
 
 pytest.importorskip("playwright.sync_api", reason="There is no Playwright.")
@@ -53,6 +54,36 @@ def test_a_picked_label_is_explained_by_words_way_and_sense(visit):
     steps.first.click()
     expect(steps.first).to_have_attribute("aria-pressed", "true")
     assert page.locator(".marked").text_content() == text
+
+
+def test_percent_is_for_probabilities_and_scores_are_plain_numbers(visit):
+    page = visit("try")
+    type_text(page)
+    expect(suggestion(page, "tank")).to_contain_text(re.compile(r"\d%"))
+    suggestion(page, "tank").click()
+    expect(page.locator(".path button").last).to_contain_text(re.compile(r"score \d\.\d"))
+    for step in page.locator(".path button").all():
+        expect(step).to_contain_text("score")
+    assert "%" not in page.locator("#why-content").inner_text()
+    expect(page.get_by_text("A score says how strongly words speak")).to_be_visible()
+
+
+def test_without_held_out_texts_nothing_is_shown_in_percent(visit):
+    page = visit()
+
+    def answer(route):
+        body = route.fetch().json()
+        for model in body["models"]:
+            model["has_probabilities"] = False
+        route.fulfill(json=body)
+
+    page.route("**/v1/models*", answer)
+    page.reload()
+    type_text(page)
+    suggestion(page, "tank").click()
+    expect(suggestion(page, "tank")).to_contain_text(re.compile(r"score \d"))
+    expect(page.locator(".path button").last).to_be_visible()
+    assert "%" not in page.locator("#panel-try").inner_text()
 
 
 def test_the_explanation_follows_the_text(visit):
@@ -152,6 +183,22 @@ def test_senses_of_a_label_stand_side_by_side(visit):
     expect(page.get_by_role("heading", name="tank", exact=True)).to_be_visible()
 
 
+def test_slots_that_hardly_differ_are_not_called_senses(visit, store):
+    model = store.current().classifier
+    several = [i for i in range(model.n_labels_) if model.clusters_.copies[i] == 2]
+    alike = next(label for label in several if not slots_differ(model, label))
+    page = visit(f"senses/{alike}")
+    expect(page.locator("#alike")).to_have_text(
+        "The words of these two slots hardly differ: by them, the label is in two clusters, "
+        "not in two senses."
+    )
+    expect(page.locator("article.sense h4").nth(1)).to_have_text("Slot 2")
+    expect(page.locator("#label > p").first).to_contain_text("2 clusters")
+    page = visit(f"senses/{model.label_names_.index('tank')}")
+    expect(page.locator("article.sense h4").nth(1)).to_have_text("Sense 2")
+    expect(page.locator("#alike")).to_have_count(0)
+
+
 def test_a_search_without_a_hit_says_so(visit):
     page = visit("senses")
     page.get_by_label("Find a label").fill("zzz")
@@ -195,6 +242,34 @@ def test_a_cluster_of_the_map_shows_its_labels_and_lines(visit):
     expect(page.locator("article.sense").first).to_be_visible()
 
 
+def test_a_cluster_without_other_labels_has_no_heading_for_them(visit, store):
+    model = store.current().classifier
+    starts, copies = model.clusters_.starts, model.clusters_.copies
+    own = model.clusters_.labels[starts[0] : starts[1]]
+    assert (copies[own] > 1).all()
+    page = visit("map/0")
+    detail = page.locator("#map-detail")
+    expect(detail.get_by_text("Labels that are elsewhere too")).to_be_visible()
+    assert "null" not in [node.strip() for node in detail.inner_text().split("\n")]
+    expect(detail.get_by_text("Other labels")).to_have_count(0)
+    assert all(len(text) > 0 for text in detail.locator("ul").all_inner_texts())
+
+
+def test_a_cluster_with_labels_of_both_kinds_lists_both(visit):
+    def answer(route):
+        body = route.fetch().json()
+        body["labels"][0]["n_senses"] = 1
+        route.fulfill(json={**body, "n_labels": len(body["labels"]) + 1})
+
+    page = visit()
+    page.route("**/v1/clusters/0?*", answer)
+    page.goto(page.url.split("#")[0] + "#map/0")
+    detail = page.locator("#map-detail")
+    expect(detail.get_by_text("Other labels")).to_be_visible()
+    expect(detail.locator("ul").nth(1).locator("li")).to_have_count(1)
+    expect(detail.get_by_text("are listed.")).to_be_visible()
+
+
 def test_a_sense_leads_to_its_cluster_on_the_map(visit):
     page = visit("senses")
     page.locator("#found a").first.click()
@@ -213,6 +288,29 @@ def test_quality_shows_frequencies_reliability_and_coverage(visit):
     expect(page.get_by_role("img", name=re.compile("Reliability diagram"))).to_be_visible()
     expect(page.locator(".reliability .point").nth(1)).to_be_attached()
     expect(page.locator("#coverage")).to_contain_text(re.compile(r"\d+\.\d%"))
+
+
+def test_quality_lists_all_phases_and_says_which_probabilities_it_means(visit, store):
+    page = visit("quality")
+    phases = page.get_by_role("table", name="What training took").locator("tbody th")
+    expect(phases.first).to_be_visible()
+    assert phases.all_inner_texts() == list(store.current().model.phase_seconds)
+    expect(page.get_by_text("Probabilities above 10% are off by")).to_be_visible()
+    expect(page.locator("#stale")).to_have_count(0)
+
+
+def test_a_report_from_before_an_update_is_marked(visit):
+    page = visit()
+    added = {"n_documents": 1300, "n_labels": 1}
+    page.route(
+        "**/v1/quality*",
+        lambda route: route.fulfill(json={**route.fetch().json(), "added_since_report": added}),
+    )
+    page.get_by_role("link", name="Quality", exact=True).click()
+    expect(page.locator("#stale")).to_have_text(
+        "Measured before 1,300 documents and 1 label were added; "
+        "polyseme evaluate measures the model as it is now."
+    )
 
 
 def test_a_model_of_features_says_what_it_lacks(visit):

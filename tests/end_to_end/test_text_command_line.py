@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 import scipy.sparse as sp
 from click.testing import CliRunner
@@ -16,6 +17,7 @@ from click.testing import CliRunner
 import polyseme
 from polyseme.cli import main
 from polyseme.demo import make_corpus
+from polyseme.senses import slots_differ
 from tests.end_to_end.command_line import refuse, run, succeed
 
 SMALL = ("--max-leaf-size=16", "--beam-size=4", "--threads=2", "--ngrams=1")
@@ -173,6 +175,19 @@ def test_senses_and_info_know_texts(text_model, articles):
     about = json.loads(succeed("info", text_model, "--json"))
     assert about["text"]["report"]["n_documents"] == 80
     assert "texts, n-grams of words" in succeed("info", text_model)
+
+
+def test_slots_that_hardly_differ_are_not_called_senses(text_model):
+    model = polyseme.load(text_model).classifier
+    by_kind = {slots_differ(model, i): i for i in np.flatnonzero(model.clusters_.copies == 2)}
+    for differ, label in by_kind.items():
+        name = model.label_names_[label]
+        shown = succeed("senses", text_model, name)
+        assert ("hardly differ" in shown) == (not differ)
+        assert (f"{name}, sense 2" if differ else f"{name}, slot 2") in shown
+        found = json.loads(succeed("senses", text_model, name, "--json"))
+        assert found["slots_differ"] == differ
+    assert set(by_kind) == {True, False}
 
 
 def test_annif_files_and_a_vocabulary_give_names(tmp_path):

@@ -52,7 +52,19 @@ def test_update_adds_a_label_with_the_old_file_given_again(plain, files):
     for words in ("new documents", "clusters trained anew", "full training due", "Total"):
         assert words in result.stdout
     assert names_of(plain)[-1] == "tank"
-    assert "added since training" in succeed("info", plain)
+    shown = succeed("info", plain)
+    assert "added since training" in shown
+    added = json.loads(succeed("info", plain, "--json"))["text"]["added_since_report"]
+    assert added["n_labels"] == 3  # two labels are never without "tank"
+    assert (
+        f"Measured before {added['n_documents']} documents and 3 labels were added; "
+        "`polyseme evaluate` measures the model as it is now."
+    ) in shown
+
+
+def test_a_report_of_a_model_that_was_not_updated_is_not_called_old(plain):
+    assert "Measured before" not in succeed("info", plain)
+    assert json.loads(succeed("info", plain, "--json"))["text"]["added_since_report"] is None
 
 
 def test_update_needs_no_old_file_after_keep_data_and_may_write_elsewhere(files, tmp_path):

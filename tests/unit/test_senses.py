@@ -4,7 +4,15 @@ import numpy as np
 import pytest
 
 from polyseme import XRLinear
-from polyseme.senses import label_number, most_split, senses_of, split_scores
+from polyseme.senses import (
+    label_number,
+    most_split,
+    senses_of,
+    slot_similarity,
+    slots_differ,
+    split_order,
+    split_scores,
+)
 from tests.small_problems import clusters_of, sparse
 
 # Two topics of three labels; "apple" belongs to both. Words 0-3 are about fruit, 4-7 about
@@ -124,3 +132,57 @@ def test_split_scores_are_those_found_by_hand():
     )
     # Label 0: visits 6, 6, 0. Label 1: 5 and 0. Label 2: one slot. Label 3: none.
     np.testing.assert_allclose(split_scores(model), [0.5, 0, 0, 0])
+
+
+def test_labels_that_are_divided_alike_stand_by_frequency_and_rare_ones_are_left_out():
+    model = SimpleNamespace(label_counts_=np.array([10, 30, 9, 20, 50, 20]))
+    scores = np.array([0.2, 0.2, 0.5, 0.3, 0.0, 0.2])
+    assert split_order(model, scores).tolist() == [3, 1, 5, 0]
+
+
+def with_weights(*slots):
+    """Return a model of one label, with one cluster for each of its slots."""
+    weights = [np.array(slot, dtype=np.float32) for slot in slots]
+
+    def slot_weights(cluster, slot):
+        features = np.flatnonzero(weights[slot]).astype(np.int32)
+        return features, weights[slot][features]
+
+    return SimpleNamespace(
+        clusters_=clusters_of(*[[0] for _ in slots], n_labels=1),
+        ranker_=SimpleNamespace(weights=SimpleNamespace(slot_weights=slot_weights)),
+    )
+
+
+@pytest.mark.parametrize(
+    ("slots", "similarity"),
+    [
+        ([[1, 2, 0]], 1),
+        ([[3, 4, 0], [3, 4, 0]], 1),
+        ([[3, 4, 0], [4, 3, 0]], 24 / 25),
+        ([[3, 4, 0], [0, 0, 2]], 0),
+        ([[3, 4, 0], [3, 4, 0], [4, 0, 3]], 12 / 25),
+        ([[0, 0, 0], [0, 0, 0]], 1),
+        ([[3, 4, 0], [0, 0, 0]], 0),
+    ],
+)
+def test_similarity_is_the_cosine_of_the_two_slots_least_alike(slots, similarity):
+    model = with_weights(*slots)
+    assert slot_similarity(model, 0) == pytest.approx(similarity)
+    assert slots_differ(model, 0) == (similarity < 0.9)
+
+
+def test_the_slots_of_a_label_that_was_seen_once_hardly_differ():
+    X, Y = corpus()
+    X = np.hstack([X, np.zeros((80, 1), dtype=np.float32)])
+    Y = np.hstack([Y, np.zeros((80, 1), dtype=int)])
+    X[0, 9] = Y[0, 7] = 1
+    model = XRLinear(branching=2, max_leaf_size=4, beam_size=2, verbose=False).fit(X, Y)
+    assert model.clusters_.copies[7] == 2
+    assert not slots_differ(model, 7)
+
+
+def test_a_word_that_says_all_makes_slots_alike_even_if_documents_are_divided(trained):
+    model, _, _ = trained  # a known limit: "apple" alone gives its label away
+    assert split_scores(model)[3] == 0.5
+    assert not slots_differ(model, 3)

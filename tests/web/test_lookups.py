@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 from fastapi.openapi.models import OpenAPI
 
-from polyseme.senses import most_split, senses_of
+import polyseme
+from polyseme.senses import ENOUGH_TO_SPLIT, most_split, senses_of, slots_differ
+from polyseme.server.model_store import ModelStore
 from tests.web.conftest import TEXT, assert_problem, client_with
 
 
@@ -40,11 +42,19 @@ def test_labels_without_a_query_are_those_with_most_documents(client, store):
     assert listed == sorted(counts.tolist(), reverse=True)[2:7]
 
 
-def test_the_most_split_labels_are_those_of_the_library(client, store):
-    expected = most_split(store.current().classifier, 5, min_documents=5)
-    found = get(client, "/v1/labels", order="split", limit=5)["labels"]
+def test_the_most_split_labels_are_those_of_the_command_line(client, store):
+    expected = most_split(store.current().classifier, 1000)
+    found = get(client, "/v1/labels", order="split", limit=1000)["labels"]
+    assert [one["name"] for one in found] == [name for name, _ in expected]
     assert [one["split"] for one in found] == pytest.approx([s for _, s in expected], abs=1e-4)
-    assert get(client, "/v1/labels", order="split", query="an")["labels"][0]["split"] > 0
+    assert min(one["n_documents"] for one in found) >= ENOUGH_TO_SPLIT
+
+
+def test_a_search_by_split_has_the_same_order_and_the_others_after_it(client, store):
+    expected = [name for name, _ in most_split(store.current().classifier, 1000) if "an" in name]
+    found = get(client, "/v1/labels", order="split", query="an", limit=1000)["labels"]
+    assert expected
+    assert [one["name"] for one in found][: len(expected)] == expected
 
 
 def test_labels_without_names_are_found_by_number(client):
@@ -67,6 +77,13 @@ def test_a_label_shows_its_senses(client, store):
         assert [one["name"] for one in shown["neighbours"]] == sense.neighbours
         assert shown["examples"] == store.current().model.slot_examples.of(sense.slot)
     assert any(shown["examples"] for shown in found["senses"])
+
+
+def test_a_label_says_whether_its_slots_differ(client, store):
+    model = store.current().classifier
+    for number in range(0, model.n_labels_, 20):
+        assert get(client, f"/v1/labels/{number}")["slots_differ"] == slots_differ(model, number)
+    assert get(client, f"/v1/labels/{model.label_names_.index('tank')}")["slots_differ"]
 
 
 def test_a_cluster_shows_its_labels_and_its_place(client, store):
@@ -157,6 +174,29 @@ def test_quality_is_the_report_of_the_model(client, store):
     assert found["report"]["accuracy"] == store.current().model.report["accuracy"]
     assert found["threshold"] == store.current().model.threshold
     assert get(client, "/v1/quality", model="plain")["report"] is None
+    assert found["added_since_report"] is None
+
+
+def test_quality_lists_all_phases_of_a_text_model(client, store):
+    seconds = get(client, "/v1/quality")["seconds"]
+    assert list(seconds.items()) == list(store.current().model.phase_seconds.items())
+    assert {"Computing features", "Training without held-out documents"} <= set(seconds)
+    assert "Training the ranker" in get(client, "/v1/quality", model="plain")["seconds"]
+
+
+def test_quality_says_what_was_added_since_the_report(text_folder, plain_folder, tmp_path):
+    for name, folder in (("demo", text_folder), ("plain", plain_folder)):
+        model = polyseme.load(folder)
+        getattr(model, "classifier", model).updates_ = [
+            {"n_documents": 300, "n_labels": 20},
+            {"n_documents": 5, "n_labels": 0},
+        ]
+        model.save(tmp_path / name)
+    updated = ModelStore({name: tmp_path / name for name in ("demo", "plain")})
+    with client_with(updated) as client:
+        found = get(client, "/v1/quality")["added_since_report"]
+        assert found == {"n_documents": 305, "n_labels": 20}
+        assert get(client, "/v1/quality", model="plain")["added_since_report"] is None
 
 
 def test_models_are_described(client):
@@ -165,6 +205,7 @@ def test_models_are_described(client):
     assert [one["takes"] for one in found] == [["text", "features"], ["features"], ["features"]]
     assert found[1]["n_labels"] == 24
     assert "path" not in found[0]
+    assert [one["has_probabilities"] for one in found] == [True, False, False]
 
 
 @pytest.mark.parametrize(

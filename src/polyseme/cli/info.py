@@ -11,8 +11,13 @@ from polyseme.cli.shared import common_options, console, path_argument, plain_ta
 from polyseme.cli.summary import summary_of
 from polyseme.cli.text_report import print_report
 from polyseme.text.model import TextModel
+from polyseme.update import added_since_training
 
 __all__ = ["info"]
+
+STALE = (
+    "Measured before {} and {} were added; `polyseme evaluate` measures the model as it is now."
+)
 
 
 @click.command(epilog="Example: polyseme info models/eurlex")
@@ -26,6 +31,7 @@ def info(model: Path, n_threads: int | None, seed: int, as_json: bool) -> None:
         loaded = loaded.classifier
     n_bytes = sum(file.stat().st_size for file in model.rglob("*") if file.is_file())
     summary = {"model": str(model), "n_bytes": n_bytes, **summary_of(loaded)}
+    added = added_since_training(loaded)
     summary["updates"] = loaded.updates_
     summary["seconds"] = dict(loaded.phase_seconds_ if texts is None else texts.phase_seconds)
     if texts is not None:
@@ -35,6 +41,7 @@ def info(model: Path, n_threads: int | None, seed: int, as_json: bool) -> None:
             "threshold": texts.threshold,
             "reading": texts.reading,
             "report": texts.report,
+            "added_since_report": added if texts.report else None,
         }
     if as_json:
         print_json(summary)
@@ -53,8 +60,8 @@ def info(model: Path, n_threads: int | None, seed: int, as_json: bool) -> None:
         ("slots a cluster", "{smallest} to {largest}, median {median:g}".format(**sizes)),
         ("size on disk", f"{n_bytes / 1e6:,.1f} MB"),
     ]
-    if loaded.updates_:
-        rows.append(("added since training", _added(loaded.updates_)))
+    if added is not None:
+        rows.append(("added since training", _counted(added, "{} and {}")))
     if texts is not None:
         rows.insert(0, ("kind", f"texts, n-grams of {texts.features.analyzer}s"))
         rows.append(("threshold", f"{texts.threshold:.3f}"))
@@ -69,14 +76,18 @@ def info(model: Path, n_threads: int | None, seed: int, as_json: bool) -> None:
         out.print(plain_table(("Training phase", "Seconds"), timed, numbers=[1]))
     if texts is not None and texts.report:
         out.print()
+        if added is not None:
+            out.print(_counted(added, STALE), soft_wrap=True)
         print_report(out, texts.report)
 
 
-def _added(updates: list[dict[str, int]]) -> str:
-    n_documents, n_labels = (
-        sum(update[name] for update in updates) for name in ("n_documents", "n_labels")
-    )
-    return f"{n_documents:,} documents, {n_labels:,} labels; report and threshold are from before"
+def _counted(added: dict[str, int], sentence: str) -> str:
+    """Put the numbers of documents and labels into a sentence."""
+    counted = [
+        f"{added[f'n_{noun}s']:,} {noun}{'' if added[f'n_{noun}s'] == 1 else 's'}"
+        for noun in ("document", "label")
+    ]
+    return sentence.format(*counted)
 
 
 def _named(has_names: bool) -> str:

@@ -15,6 +15,7 @@ __all__ = ["print_senses"]
 
 PANEL_WIDTH = 39  # two side by side on 80 columns
 EXCERPT = 70
+NUMBERS = {2: "two", 3: "three", 4: "four", 5: "five"}
 
 
 def print_senses(
@@ -22,6 +23,7 @@ def print_senses(
     label: str,
     senses: Sequence[Sense],
     *,
+    differ: bool = True,
     titles: Sequence[str] | None = None,
     texts: Mapping[int, str] | Sequence[str] | None = None,
     examples: Sequence[Sequence[str]] | None = None,
@@ -30,6 +32,8 @@ def print_senses(
 
     Parameters
     ----------
+    differ : bool
+        Whether to call them senses; else a line says that they are slots of one sense.
     titles : sequence of str, optional
         What to call each sense; by default they are numbered.
     texts : sequence of str, optional
@@ -38,10 +42,18 @@ def print_senses(
         Texts of each sense, where documents are not known by their rows.
     """
     if titles is None:
-        titles = [f"sense {number}" for number in range(1, len(senses) + 1)]
+        noun = "sense" if differ or len(senses) == 1 else "slot"
+        titles = [f"{noun} {number}" for number in range(1, len(senses) + 1)]
     if examples is None:
         examples = [[] for _ in senses]
     bodies = [_body(sense, texts, few) for sense, few in zip(senses, examples, strict=True)]
+    if not differ and len(senses) > 1:
+        n = NUMBERS.get(len(senses), str(len(senses)))
+        out.print(
+            f"The words of these {n} slots hardly differ: by them, the label is in {n} clusters, "
+            f"not in {n} senses.\n",
+            soft_wrap=True,
+        )
     if not out.is_terminal:
         for title, body in zip(titles, bodies, strict=True):
             out.print(Text(f"{label}, {title}"))

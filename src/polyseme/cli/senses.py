@@ -15,7 +15,7 @@ from polyseme.cli.errors import note
 from polyseme.cli.rendering import print_senses
 from polyseme.cli.shared import common_options, console, path_argument, plain_table, print_json
 from polyseme.cli.text_options import opened_corpus, reading_options
-from polyseme.senses import label_number, most_split, senses_of
+from polyseme.senses import label_number, most_split, senses_of, slots_differ
 from polyseme.text.corpora import Record
 from polyseme.text.model import TextModel
 from polyseme.text.sense_texts import senses_in_corpus
@@ -80,6 +80,7 @@ def senses(
             dataset = datasets.load(data, n_threads=n_threads)
             X, Y, texts = dataset.X_train, dataset.Y_train, dataset.train_texts
         found = senses_of(loaded, number, X, Y, **many)
+    differ = slots_differ(loaded, number)
     name = number if loaded.label_names_ is None else loaded.label_names_[number]
     kept = None if of_texts is None else of_texts.slot_examples
     examples = None if kept is None else [kept.of(sense.slot)[:n_shown] for sense in found]
@@ -87,9 +88,9 @@ def senses(
         listed = [dataclasses.asdict(sense) for sense in found]
         for sense, few in zip(listed, examples or [], strict=False):
             sense["examples"] = few
-        print_json({"label": number, "name": name, "senses": listed})
+        print_json({"label": number, "name": name, "slots_differ": differ, "senses": listed})
         return
-    print_senses(console(), str(name), found, texts=texts, examples=examples)
+    print_senses(console(), str(name), found, differ=differ, texts=texts, examples=examples)
 
 
 def _list_most_split(model: XRLinear, n_labels: int, as_json: bool) -> None:

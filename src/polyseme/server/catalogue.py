@@ -14,7 +14,7 @@ import numpy.typing as npt
 from polyseme.linear_weights import LinearWeights
 from polyseme.names import Names
 from polyseme.presets import XRLinear
-from polyseme.senses import division_scores
+from polyseme.senses import division_scores, slots_differ, split_order
 from polyseme.text.examples import Examples
 
 __all__ = ["Catalogue"]
@@ -97,7 +97,8 @@ class Catalogue:
                     "examples": [] if self._examples is None else self._examples.of(slot),
                 }
             )
-        return {**self.summary(label), "senses": senses}
+        differ = slots_differ(self._model, label)
+        return {**self.summary(label), "slots_differ": differ, "senses": senses}
 
     def _named(self, label: int) -> dict[str, Any]:
         named: dict[str, Any] = {"label": label, "name": self.label_name(label)}
@@ -120,10 +121,14 @@ class Catalogue:
 
     @cached_property
     def _by_split(self) -> Order:
-        # A label that was seen a few times may be divided by chance.
-        weight = self._split * (self._model.label_counts_ >= 5)
-        order = np.lexsort((-self._model.label_counts_, -weight))
-        return order[weight[order] > 0]
+        return split_order(self._model, self._split)
+
+    @cached_property
+    def _split_position(self) -> Order:
+        """Where each label stands in `_by_split`; those that do not come after all others."""
+        position = np.full(self._model.n_labels_, self._model.n_labels_)
+        position[self._by_split] = np.arange(len(self._by_split))
+        return position
 
     @cached_property
     def _haystack(self) -> tuple[str, list[int]]:
@@ -145,9 +150,10 @@ class Catalogue:
             fit = (end - start != len(needle), at != start, not is_word)
             ranked.append((fit, label))
             at = text.find(needle, end)
-        counts, split = self._model.label_counts_, self._split
+        counts = self._model.label_counts_
         if order == "split":
-            ranked.sort(key=lambda hit: (-split[hit[1]], hit[1]))
+            position = self._split_position
+            ranked.sort(key=lambda hit: (position[hit[1]], hit[1]))
         elif order == "documents":
             ranked.sort(key=lambda hit: (-counts[hit[1]], hit[1]))
         else:

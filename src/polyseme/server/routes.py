@@ -148,13 +148,13 @@ def _add_looking_up(routes: APIRouter, service: Service) -> None:
     async def quality(model: ModelName = None) -> Response:
         """Return how a model did in its evaluation, if it kept a report."""
         served = service.model(model)
-        report = getattr(served.model, "report", None) or None
         return json_response(
             {
                 "model": served.name,
-                "report": report,
+                "report": served.report,
+                "added_since_report": served.added_since_report,
                 "threshold": served.threshold,
-                "seconds": dict(served.classifier.phase_seconds_),
+                "seconds": served.phase_seconds,
                 "assignments": served.classifier.assignments_,
             }
         )
@@ -197,6 +197,7 @@ def _description(served: ServedModel) -> dict[str, Any]:
         "n_documents": int(classifier.n_documents_),
         "has_label_names": classifier.label_names_ is not None,
         "has_feature_names": classifier.feature_names_ is not None,
+        "has_probabilities": served.has_probabilities,
         "threshold": served.threshold,
         "loaded_at": served.loaded_at,
         "parameters": {

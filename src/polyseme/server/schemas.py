@@ -170,9 +170,14 @@ class SenseDescription(BaseModel):
 
 
 class LabelResponse(LabelSummary):
-    """A label and its senses, the one that covers most of it first."""
+    """A label and its senses, the one that covers most of it first.
+
+    Without `slots_differ` the words of its slots are nearly the same: a label in several clusters
+    that has one sense.
+    """
 
     model: str
+    slots_differ: bool
     senses: list[SenseDescription]
 
 
@@ -283,11 +288,23 @@ class ExplainResponse(BaseModel):
     spans: list[tuple[int, int, int]]
 
 
+class Added(BaseModel):
+    """What updates added to a model."""
+
+    n_documents: int
+    n_labels: int
+
+
 class QualityResponse(BaseModel):
-    """How the model did when it was evaluated, and what its training took."""
+    """How the model did when it was evaluated, and what its training took.
+
+    `added_since_report` is null unless the model was updated after its evaluation; report,
+    probabilities and threshold are then from before.
+    """
 
     model: str
     report: dict[str, Any] | None
+    added_since_report: Added | None
     threshold: float | None
     seconds: dict[str, float]
     assignments: list[dict[str, Any]]
@@ -305,6 +322,7 @@ class ModelDescription(BaseModel):
     n_documents: int
     has_label_names: bool
     has_feature_names: bool
+    has_probabilities: bool
     threshold: float | None
     loaded_at: float
     parameters: dict[str, Any]

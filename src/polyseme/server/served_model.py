@@ -16,6 +16,7 @@ from polyseme.explain import Explanation, explain
 from polyseme.names import Names
 from polyseme.presets import XRLinear
 from polyseme.server.catalogue import Catalogue
+from polyseme.update import added_since_training
 
 __all__ = ["Document", "Question", "ServedModel", "Suggested"]
 
@@ -188,6 +189,30 @@ class ServedModel:
             return []
         found: list[tuple[int, int, int]] = self.model.features.spans(document)
         return found
+
+    # What the model keeps of its training
+
+    @property
+    def report(self) -> dict[str, Any] | None:
+        """The evaluation that the model keeps, if it keeps one."""
+        return (self.model.report or None) if self.takes_texts else None
+
+    @property
+    def added_since_report(self) -> dict[str, int] | None:
+        """Documents and labels that the report does not know, if there are any."""
+        return None if self.report is None else added_since_training(self.classifier)
+
+    @property
+    def phase_seconds(self) -> dict[str, float]:
+        """What each phase of the training took; for texts, reading and measuring as well."""
+        return dict(
+            self.model.phase_seconds if self.takes_texts else self.classifier.phase_seconds_
+        )
+
+    @property
+    def has_probabilities(self) -> bool:
+        """Whether scores of suggestions were turned into probabilities by held-out texts."""
+        return self.takes_texts and self.model.calibration.method != "none"
 
     @property
     def threshold(self) -> float | None:

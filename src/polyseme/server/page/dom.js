@@ -27,7 +27,14 @@ export function count(n, one, many = `${one}s`) {
   return `${n.toLocaleString("en")} ${n === 1 ? one : many}`;
 }
 
+const NUMBERS = ["no", "one", "two", "three", "four", "five"];
+export const inWords = (n) => NUMBERS[n] ?? String(n);
+
 export const percent = (share, digits = 0) => `${(100 * share).toFixed(digits)}%`;
+
+// What classifiers give is no probability, so it is never shown in percent.
+export const score = (value) =>
+  `score ${value === 0 || Math.abs(value) >= 0.01 ? value.toFixed(2) : value.toPrecision(1)}`;
 
 // A bar beside a figure. The figure says it all, so the bar is hidden from screen readers.
 export function bar(share) {

@@ -49,6 +49,7 @@ function choose(name) {
   Object.assign(chosen, {
     model: model.name,
     takesTexts: model.takes.includes("text"),
+    hasProbabilities: model.has_probabilities,
     threshold: model.threshold,
   });
   for (const part of Object.values(PARTS)) part.forget();

@@ -33,13 +33,13 @@ export function show(icicle, place) {
     const cluster = await get(`clusters/${place.node}`, { limit: MOST_LABELS }, signal);
     if (!isCurrent()) return;
     const several = cluster.labels.filter((label) => label.n_senses > 1);
+    const others = cluster.labels.filter((label) => label.n_senses === 1);
+    const isCut = cluster.n_labels > cluster.labels.length;
     find("map-detail").replaceChildren(...head,
       make("h4", {}, several.length ? "Labels that are elsewhere too" : "No label here is elsewhere too"),
-      labelList(several),
-      make("h4", {}, "Other labels"),
-      labelList(cluster.labels.filter((label) => label.n_senses === 1)),
-      cluster.n_labels > cluster.labels.length
-        ? make("p", {}, `The largest ${cluster.labels.length} are listed.`) : null);
+      ...(several.length ? [labelList(several)] : []),
+      ...(others.length ? [make("h4", {}, "Other labels"), labelList(others)] : []),
+      ...(isCut ? [make("p", {}, `The largest ${cluster.labels.length} are listed.`)] : []));
   });
 }
 
@@ -48,7 +48,7 @@ const labelList = (labels) => make("ul", { class: "plain words" }, labels.map((l
 
 // The lines of the map as a list, for those who cannot point at them.
 function linkList(icicle) {
-  if (icicle.links.length === 0) return [make("p", {}, "No label has several senses.")];
+  if (icicle.links.length === 0) return [make("p", {}, "No label is divided between clusters.")];
   const items = icicle.links.slice(0, MOST_LINKS).map((link) => {
     const button = make("button", { type: "button", class: "chip", "aria-pressed": "false" }, link.name);
     button.addEventListener("click", () => {

@@ -21,7 +21,7 @@ export function show() {
   });
 }
 
-function parts({ report, seconds }) {
+function parts({ report, seconds, added_since_report: added }) {
   const cost = table("What training took, in seconds", ["Phase", "Seconds"],
     Object.entries(seconds).map(([phase, taken]) => [phase, taken.toFixed(2)]));
   if (report === null) {
@@ -29,6 +29,7 @@ function parts({ report, seconds }) {
       "texts, or from features. “polyseme evaluate” measures it on a test set."), cost];
   }
   return [
+    ...staleness(added),
     make("p", {}, `Measured on ${count(report.n_documents, "text")} that the model did not learn from, ` +
       `with ${count(report.n_labels, "label")}.`,
       report.refitted ? " Afterwards it was trained again, on all texts." : ""),
@@ -39,6 +40,13 @@ function parts({ report, seconds }) {
       make("div", {}, ...reliability(report.reliability))),
     cost,
   ];
+}
+
+function staleness(added) {
+  if (added === null) return [];
+  return [make("p", { id: "stale" }, make("strong", {},
+    `Measured before ${count(added.n_documents, "document")} and ${count(added.n_labels, "label")} were added; `,
+    make("code", {}, "polyseme evaluate"), " measures the model as it is now."))];
 }
 
 function threshold(cut) {
@@ -101,8 +109,8 @@ function reliability(found) {
     text([at(0.5, 0)[0], at(0, 0)[1] + 32], "middle", "probability that the model gave"));
   return [
     make("h3", {}, "Reliability"),
-    make("p", {}, `Of the suggestions with a probability of 30%, 30% should be right. Probabilities are off by ` +
-      `${(100 * found.calibration_error).toFixed(1)} points on average; on the dashed line they would be exact.`),
+    make("p", {}, `Of the suggestions with a probability of 30%, 30% should be right. Probabilities above 10% are off ` +
+      `by ${(100 * found.calibration_error).toFixed(1)} points on average; on the dashed line they would be exact.`),
     make("figure", {}, picture),
     table("Reliability", ["Probability", "Suggestions", "Mean", "Right"], found.bins.map((bin) =>
       [`${percent(bin.low)} to ${percent(bin.high)}`, bin.n.toLocaleString("en"),

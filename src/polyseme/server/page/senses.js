@@ -1,7 +1,7 @@
 // Senses: a label found by name, its senses side by side.
 
 import { debounced, get, latestOnly } from "./api.js";
-import { bar, count, find, make, percent } from "./dom.js";
+import { bar, count, find, inWords, make, percent } from "./dom.js";
 
 let report, searchRun, labelRun, searched = null;
 
@@ -50,7 +50,7 @@ function search() {
     find("found").replaceChildren(...answer.labels.map((one) => make("li", {},
       make("a", { class: "hit", href: `#senses/${one.label}`, title: one.uri },
         make("span", { class: "name" }, one.name),
-        make("span", { class: "quiet" }, `${count(one.n_senses, "sense")}, ${count(one.n_documents, "text")}`)))));
+        make("span", { class: "quiet" }, `${count(one.n_senses, "cluster")}, ${count(one.n_documents, "text")}`)))));
     markCurrent();
   });
 }
@@ -72,22 +72,26 @@ function showLabel(argument) {
     if (!/^\d+$/.test(argument)) throw new Error(`“${argument}” is not the number of a label; search by name.`);
     const label = await get(`labels/${argument}`, {}, signal);
     if (!isCurrent()) return;
+    const n = label.senses.length, isAlike = n > 1 && !label.slots_differ;
     find("label").replaceChildren(
       make("h3", { tabindex: "-1" }, label.name),
       make("p", { class: "quiet" },
-        `${count(label.n_documents, "training text")}, ${count(label.senses.length, "sense")}.`,
-        label.senses.length > 1 ? " A text may have been matched to several of them." : "",
+        `${count(label.n_documents, "training text")}, ${count(n, isAlike ? "cluster" : "sense")}.`,
+        n > 1 ? " A text may have been matched to several of them." : "",
         label.uri ? ` ${label.uri}` : ""),
-      make("div", { class: "senses" }, label.senses.map(describe)));
+      ...(isAlike ? [make("p", { id: "alike" }, `The words of these ${inWords(n)} slots hardly differ: by them, ` +
+        `the label is in ${inWords(n)} clusters, not in ${inWords(n)} senses.`)] : []),
+      make("div", { class: "senses" }, label.senses.map((sense, i) =>
+        describe(sense, `${isAlike ? "Slot" : "Sense"} ${i + 1}`))));
     // On a phone the list stands above the label; elsewhere both can be seen.
     if (matchMedia("(max-width: 56rem)").matches) find("label").scrollIntoView();
   });
 }
 
-function describe(sense, i) {
+function describe(sense, title) {
   const strongest = Math.max(...sense.words.map((word) => word.weight), 1e-9);
-  return make("article", { class: "sense", "aria-label": `Sense ${i + 1}` },
-    make("h4", {}, `Sense ${i + 1}`),
+  return make("article", { class: "sense", "aria-label": title },
+    make("h4", {}, title),
     make("p", {}, `Matched by ${percent(sense.share)} of its texts, in `,
       make("a", { href: `#map/${sense.cluster}` }, `cluster ${sense.cluster}`), "."),
     make("h5", {}, "Strongest words"),
@@ -104,5 +108,5 @@ function describe(sense, i) {
     make("h5", {}, "Texts"),
     sense.examples.length
       ? make("div", {}, sense.examples.map((text) => make("blockquote", {}, text)))
-      : make("p", {}, "The model keeps no texts for this sense."));
+      : make("p", {}, "The model keeps no texts for it."));
 }

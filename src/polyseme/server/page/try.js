@@ -1,7 +1,7 @@
 // Try: labels for a text as it is typed.
 
 import { chosen, debounced, get, latestOnly, post } from "./api.js";
-import { bar, count, find, make, percent } from "./dom.js";
+import { bar, count, find, make, percent, score } from "./dom.js";
 import * as why from "./why.js";
 
 const LIMIT = 12;
@@ -78,7 +78,7 @@ function showSuggestions(suggestions) {
     },
     make("span", { class: "name" }, one.name),
     bar(one.score),
-    make("span", { class: "figure" }, percent(one.score))))));
+    make("span", { class: "figure" }, chosen.hasProbabilities ? percent(one.score) : score(one.score))))));
   if (hadFocus) find("suggestions").querySelector("[aria-pressed=true]")?.focus();
 }
 

@@ -1,10 +1,12 @@
 // Why a label is suggested: words marked in the text, the way through the tree, the sense.
 
-import { get, latestOnly, post } from "./api.js";
-import { find, make, percent } from "./dom.js";
+import { chosen, get, latestOnly, post } from "./api.js";
+import { find, inWords, make, score } from "./dom.js";
 
 const STRENGTHS = 5;
 const N_LISTED = 8;
+const SCORES = "A score says how strongly words speak for a step and for those before it; it is no probability.";
+const PERCENTAGE = " The label's percentage is: it says how often such scores were right in held-out texts.";
 let run;
 
 export function begin({ showProblem }) {
@@ -52,18 +54,19 @@ function showWhy(text, { labels: [part], spans }, described) {
     type: "button",
     class: "step",
     onclick: () => select(i),
-  }, make("span", {}, step.title), make("span", { class: "figure" }, percent(step.score))));
+  }, make("span", {}, step.title), make("span", { class: "figure" }, score(step.score))));
 
-  function select(chosen) {
-    buttons.forEach((button, i) => button.setAttribute("aria-pressed", String(i === chosen)));
-    const { margin } = steps[chosen];
+  function select(position) {
+    buttons.forEach((button, i) => button.setAttribute("aria-pressed", String(i === position)));
+    const { margin, title } = steps[position];
     marked.replaceChildren(...markedText(text, margin.contributions, spans));
-    listed.replaceChildren(...wordList(margin, steps[chosen].title));
+    listed.replaceChildren(...wordList(margin, title));
   }
 
   find("why-content").replaceChildren(
     sentenceOfSense(part, slots, described),
-    make("p", { class: "quiet" }, "The way through the tree; choose a step to see which words led there:"),
+    make("p", { class: "quiet" }, "The way through the tree; choose a step to see which words led there. " +
+      SCORES + (chosen.hasProbabilities ? PERCENTAGE : "")),
     make("ol", { class: "plain path" }, buttons.map((button) => make("li", {}, button))),
     marked, listed);
   select(steps.length - 1);
@@ -74,11 +77,11 @@ function sentenceOfSense(part, slots, described) {
   const sense = described.senses.find((one) => one.slot === slot.slot);
   const words = sense.words.slice(0, 6).map((word) => word.name).join(", ");
   const position = described.senses.indexOf(sense) + 1;
-  const which = described.senses.length === 1
-    ? "The label has one sense, in "
-    : `Sense ${position} of ${described.senses.length} was chosen (it scores best), in `;
+  const n = described.senses.length;
+  const one = n === 1 ? "The label has one sense, in " : `The words of its ${inWords(n)} slots hardly differ; the best is in `;
+  const which = described.slots_differ ? `Sense ${position} of ${n} was chosen (it scores best), in ` : one;
   const others = rest.map((other) =>
-    ` Cluster ${other.cluster} was reached too and gave ${percent(other.score)}.`);
+    ` Cluster ${other.cluster} was reached too (${score(other.score)}).`);
   return make("p", { class: "sense-chosen" }, which,
     make("a", { href: `#map/${slot.cluster}` }, `cluster ${slot.cluster}`),
     words ? `: ${words}.` : ".", ...others, " ",
