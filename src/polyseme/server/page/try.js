@@ -98,6 +98,7 @@ async function offerStarters() {
   place.replaceChildren();
   try {
     const { labels } = await get("labels", { order: "split", limit: 3 });
+    if (startersOf !== chosen.model) return; // another model has other labels
     const details = await Promise.all(labels.map((one) => get(`labels/${one.label}`)));
     if (startersOf !== chosen.model) return;
     const texts = details.flatMap((one) => one.senses.map((sense) => sense.examples[0]));
