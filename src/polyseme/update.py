@@ -402,7 +402,7 @@ def _reasons(model: XRLinear, update: Update) -> tuple[str, ...]:
         ("documents", model.n_documents_, MOST_NEW_DOCUMENTS),
         ("labels", model.n_labels_, MOST_NEW_LABELS),
     ):
-        n_added = added[f"n_{noun}"]
+        n_added = added.get(f"n_{noun}", 0)
         share = n_added / max(1, total - n_added)
         if share > most:
             reasons.append(
