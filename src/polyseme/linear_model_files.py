@@ -11,15 +11,15 @@ import numpy.typing as npt
 from polyseme.label_clusters import LabelClusters
 from polyseme.label_tree import LabelTree
 from polyseme.linear_weights import LinearWeights
-from polyseme.model_files import (
+from polyseme.names import Names
+from polyseme.parameters import check_parameters
+from polyseme.stored_model import (
     StoredModel,
     require_array,
     require_finite,
     require_range,
     require_starts,
 )
-from polyseme.names import Names
-from polyseme.parameters import check_parameters
 
 if TYPE_CHECKING:
     from polyseme.presets import XRLinear

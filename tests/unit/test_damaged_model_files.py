@@ -5,16 +5,15 @@ import struct
 import numpy as np
 import pytest
 
-from polyseme.model_files import (
+from polyseme.model_files import open_model, save_model
+from polyseme.names import Names
+from polyseme.stored_model import (
     StoredModel,
-    open_model,
     require_array,
     require_finite,
     require_range,
     require_starts,
-    save_model,
 )
-from polyseme.names import Names
 from tests.model_folders import (
     ARRAYS,
     NAMES,

@@ -8,16 +8,16 @@ import numpy as np
 import numpy.typing as npt
 
 from polyseme import linear_model_files
-from polyseme.model_files import (
+from polyseme.names import Names
+from polyseme.presets import XRLinear
+from polyseme.sparse_rows import SparsePattern, SparseRows
+from polyseme.stored_model import (
     StoredModel,
     require_array,
     require_finite,
     require_range,
     require_starts,
 )
-from polyseme.names import Names
-from polyseme.presets import XRLinear
-from polyseme.sparse_rows import SparsePattern, SparseRows
 from polyseme.text.calibration import Calibration
 from polyseme.text.examples import Examples
 from polyseme.text.features import TextFeatures
