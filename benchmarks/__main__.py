@@ -17,7 +17,7 @@ from scipy.sparse import csr_matrix
 from benchmarks import peers
 from benchmarks.accuracy import precision_at
 from benchmarks.datasets import prepare, read_matrix, require_matrices
-from benchmarks.options import amount, count, make_folder, plain_errors, settings
+from benchmarks.options import add_places, amount, count, make_folder, plain_errors, settings
 from benchmarks.processes import ROOT, MeasurementError, measure
 from benchmarks.report import report
 from benchmarks.systems import REFERENCE, SYSTEMS
@@ -235,25 +235,7 @@ def parse_options() -> argparse.Namespace:
     parser.add_argument(
         "--best", type=settings, default={}, help="JSON settings for polyseme-best; {} by default"
     )
-    parser.add_argument(
-        "--peers",
-        type=Path,
-        default=peers.DEFAULT_FOLDER,
-        help="the peers' environment, made if it is missing; %(default)s by default",
-    )
-    parser.add_argument(
-        "--output",
-        type=Path,
-        default=Path("build/benchmark"),
-        help="folder for logs and results; %(default)s by default",
-    )
-    parser.add_argument("--results", type=Path, help="where JSON and picture go, if not --output")
-    parser.add_argument(
-        "--max-gib",
-        type=amount,
-        default=16.0,
-        help="stop a process before this; %(default)s by default",
-    )
+    add_places(parser)
     options = parser.parse_args()
     options.results = options.results or options.output
     return options

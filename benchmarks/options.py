@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from benchmarks import peers
+
 
 def count(text: str) -> int:
     """Read a number of things: 1 or more."""
@@ -39,6 +41,34 @@ def settings(text: str) -> dict[str, Any]:
     if not isinstance(found, dict):
         raise argparse.ArgumentTypeError(f"{text!r} is not a JSON object such as {{}}")
     return found
+
+
+def add_peers(parser: argparse.ArgumentParser) -> None:
+    """Add the option of every program that runs peers."""
+    parser.add_argument(
+        "--peers",
+        type=Path,
+        default=peers.DEFAULT_FOLDER,
+        help="the peers' environment, made if it is missing; %(default)s by default",
+    )
+
+
+def add_places(parser: argparse.ArgumentParser) -> None:
+    """Add options of where things are and go, and of how much memory a process may take."""
+    add_peers(parser)
+    parser.add_argument(
+        "--output",
+        type=Path,
+        default=Path("build/benchmark"),
+        help="folder for logs and results; %(default)s by default",
+    )
+    parser.add_argument("--results", type=Path, help="where JSON and picture go, if not --output")
+    parser.add_argument(
+        "--max-gib",
+        type=amount,
+        default=16.0,
+        help="stop a process before this; %(default)s by default",
+    )
 
 
 def make_folder(folder: Path, option: str) -> None:

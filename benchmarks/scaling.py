@@ -22,7 +22,7 @@ import numpy as np
 from benchmarks import peers
 from benchmarks.__main__ import describe_machine, draw, say
 from benchmarks.generated import Shape, write_data
-from benchmarks.options import amount, count
+from benchmarks.options import add_places, count
 from benchmarks.processes import MeasurementError, measure
 from benchmarks.report import table
 from benchmarks.systems import SYSTEMS
@@ -216,25 +216,7 @@ def parse_options() -> argparse.Namespace:
         help="leave out points beyond; %(default)s by default",
     )
     parser.add_argument("--resume", action="store_true", help="keep what scaling.json has")
-    parser.add_argument(
-        "--peers",
-        type=Path,
-        default=peers.DEFAULT_FOLDER,
-        help="the peers' environment, made if it is missing; %(default)s by default",
-    )
-    parser.add_argument(
-        "--output",
-        type=Path,
-        default=Path("build/benchmark"),
-        help="folder for logs and results; %(default)s by default",
-    )
-    parser.add_argument("--results", type=Path, help="where JSON and picture go, if not --output")
-    parser.add_argument(
-        "--max-gib",
-        type=amount,
-        default=16.0,
-        help="stop a process before this; %(default)s by default",
-    )
+    add_places(parser)
     options = parser.parse_args()
     options.results = options.results or options.output
     for folder in (options.output, options.results):

@@ -13,7 +13,7 @@ from typing import Any
 from benchmarks import peers
 from benchmarks.__main__ import describe_machine, say
 from benchmarks.datasets import read_matrix
-from benchmarks.options import count
+from benchmarks.options import add_peers, count
 from benchmarks.processes import MeasurementError
 from benchmarks.serving.load_tool import find_tool, put_under_load
 from benchmarks.serving.models import SERVED, ensure_models, folder_of
@@ -186,12 +186,7 @@ def parse_options() -> argparse.Namespace:
     parser.add_argument(
         "--threads", type=count, default=2, help="of each server; %(default)s by default"
     )
-    parser.add_argument(
-        "--peers",
-        type=Path,
-        default=peers.DEFAULT_FOLDER,
-        help="the peers' environment, made if it is missing; %(default)s by default",
-    )
+    add_peers(parser)
     parser.add_argument(
         "--results", type=Path, default=Path("build/serving/serving.json"), help="where JSON goes"
     )
