@@ -48,7 +48,7 @@ class Counted:
             self.ran.append((method.name, seed))
             return {"P@1": 10.0 * method.options["step"] + seed}
 
-        run.__qualname__ = "run"  # the same code in all of them
+        run.run_name = "counted"  # the same code in all of them
         methods = [Method(name, options=option, run=run) for name, option in options.items()]
         self.experiment = Experiment(name, "Counts.", lambda problem: methods, **others)
 

@@ -32,6 +32,7 @@ numbers by name; what is no number is listed in `cells.NO_NUMBERS`. The default,
 `polyseme.experiments.measuring.fit_and_measure`, trains on the problem and measures everything.
 One that changes the data makes another problem and does the rest with the same functions::
 
+    @run_named("fused labels")
     def run_fused(problem: Problem, method: Method, seed: int) -> Figures:
         fused = fuse_labels(problem.Y_train, k=method.options["k"], seed=seed)
         changed = problem.with_labels(fused.of(problem.Y_train), fused.of(problem.Y_test))
@@ -41,8 +42,8 @@ One that changes the data makes another problem and does the rest with the same 
     Method("easy, 2, ours", {"copies": 2}, options={"mode": "easy", "k": 2}, run=run_fused)
 
 ``parameters`` are those of the estimator (the memory guard reads them too), ``options`` whatever
-``run`` wants to know besides; both are JSON and part of the cell's identity, and so is the name of
-``run``: change one and the cell is run again.
+``run`` wants to know besides; both are JSON and part of the cell's identity, and so is the name
+that ``run_named`` gives ``run``: change one and the cell is run again.
 
 * `Problem` (`problem.py`): ``X_train, Y_train, X_test, Y_test`` (SciPy), ``dataset`` (with names
   and texts), ``n_threads``, ``fit(parameters, seed)``, ``with_labels(Y_train, Y_test)``.

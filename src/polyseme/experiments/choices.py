@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from polyseme.experiments.run_names import run_named
 from polyseme.experiments.cells import Results
 from polyseme.experiments.definition import Experiment, Method
 from polyseme.experiments.figures import COLOURS, panels
@@ -198,6 +199,7 @@ class RowsOfMatcher(XRLinear):
         return replace(super()._make_matcher(), training_rows=self.matcher_rows)
 
 
+@run_named("rows of the matcher")
 def run_with_rows(problem: Problem, method: Method, seed: int) -> Figures:
     """Train with rows for the matcher from the options, for the ranker from the parameters."""
     model = RowsOfMatcher(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from polyseme.experiments.measuring import Figures, fit_and_measure
 from polyseme.experiments.problem import Problem, all_parameters
+from polyseme.experiments.run_names import name_of_run
 from polyseme.experiments.tables import Column, Table
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ class Method:
     options : mapping
         Whatever else `run` wants to know, in forms that JSON has.
     run : callable
-        From (problem, method, seed) to the figures of a cell.
+        From (problem, method, seed) to the figures of a cell; named by `run_named`.
     """
 
     name: str
@@ -44,7 +45,7 @@ class Method:
     def settings(self) -> dict[str, Any]:
         """All that decides a cell but data and seed; defaults are spelled out, as they change."""
         settings: dict[str, Any] = {
-            "run": f"{self.run.__module__}.{self.run.__qualname__}",
+            "run": name_of_run(self.run),
             "parameters": all_parameters(self.parameters),
             "options": dict(self.options),
         }

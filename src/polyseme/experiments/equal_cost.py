@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from polyseme.experiments.run_names import run_named
 from polyseme.experiments.cells import Results
 from polyseme.experiments.definition import Experiment, Method
 from polyseme.experiments.figures import COLOURS, panels
@@ -69,6 +70,7 @@ def _predicting(name: str, parameters: dict[str, Any], beam_size: int) -> Method
 # An ensemble of two trees
 
 
+@run_named("two trees")
 def run_two_trees(problem: Problem, method: Method, seed: int) -> Figures:
     """Train two models on different trees and average their scores."""
     models = [problem.fit(method.parameters, s) for s in (seed, seed + SECOND_SEED)]

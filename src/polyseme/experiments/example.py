@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from polyseme.experiments.run_names import run_named
 from polyseme.experiments.cells import Results
 from polyseme.experiments.definition import Experiment, Method
 from polyseme.experiments.fused_labels import fused_problem
@@ -50,6 +51,7 @@ def _methods(problem: Problem) -> list[Method]:
     return [Method("hard, 2 fused", PAPER, options=options, run=run_example)]
 
 
+@run_named("example")
 def run_example(problem: Problem, method: Method, seed: int) -> Figures:
     """Train on fused labels and describe some of them, as JSON."""
     fused_label, fused = fused_problem(

@@ -16,6 +16,7 @@ import numpy as np
 
 from polyseme.co_occurrence import objective
 from polyseme.experiments import paper
+from polyseme.experiments.run_names import run_named
 from polyseme.experiments.cells import Results
 from polyseme.experiments.definition import Experiment, Method
 from polyseme.experiments.figures import COLOURS, panels
@@ -86,6 +87,7 @@ def _methods(problem: Problem) -> list[Method]:
     return found + [setting.method(DEFAULTS, {}) for setting in MANY_CLUSTERS]
 
 
+@run_named("fused labels")
 def run_fused(problem: Problem, method: Method, seed: int) -> Figures:
     """Fuse labels, train on the fused ones, and measure; the seed decides what is fused."""
     fused_label, fused = fused_problem(

@@ -12,6 +12,7 @@ import scipy.sparse as sp
 
 from polyseme import metrics
 from polyseme.co_occurrence import objective
+from polyseme.experiments.run_names import run_named
 from polyseme.experiments.problem import Problem
 from polyseme.experiments.statistics import hits_to_text
 from polyseme.linear_model_files import contents_of
@@ -41,6 +42,7 @@ PASSES_SECONDS = 1.5  # fewer passes where one takes long
 N_SINGLE_DOCUMENTS = 300
 
 
+@run_named("measure")
 def fit_and_measure(problem: Problem, method: Method, seed: int) -> Figures:
     """Train with the parameters of a method and measure everything."""
     return measure(problem.fit(method.parameters, seed), problem)

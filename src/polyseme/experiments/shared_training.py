@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from polyseme.experiments.run_names import run_named
 from polyseme.experiments.measuring import Figures, measure
 from polyseme.experiments.problem import Problem, all_parameters
 from polyseme.presets import XRLinear
@@ -19,6 +20,7 @@ __all__ = ["fit_once_and_measure"]
 _last: list[tuple[Problem, str, XRLinear]] = []
 
 
+@run_named("measure, training shared")
 def fit_once_and_measure(problem: Problem, method: Method, seed: int) -> Figures:
     """Train unless that was just done, then measure prediction with ``options['predict']``.
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from polyseme.experiments.run_names import run_named
 from polyseme.experiments.cells import Results
 from polyseme.experiments.choices import cluster_limit
 from polyseme.experiments.definition import Experiment, Method
@@ -40,6 +41,7 @@ def _candidates(problem: Problem) -> list[Method]:
     return [Method(name, parameters, run=run_candidate) for name, parameters in candidates.items()]
 
 
+@run_named("candidate")
 def run_candidate(problem: Problem, method: Method, seed: int) -> Figures:
     """Train without a part of the training documents and judge on it; then train on all."""
     n_train = problem.X_train.shape[0]
