@@ -25,10 +25,11 @@ import scipy.sparse as sp
 from benchmarks.options import count
 from benchmarks.report import table
 from polyseme import XRLinear, datasets, load
-from polyseme.linear_weights import LinearWeights
-from polyseme.sparse_rows import SparseRows
-from polyseme.training_rows import cluster_targets
-from polyseme.validation import check_features, check_labels
+from polyseme.backbones.linear.weights import LinearWeights
+from polyseme.inputs.features import check_features
+from polyseme.inputs.labels import check_labels
+from polyseme.inputs.sparse_rows import SparseRows
+from polyseme.training.training_rows import cluster_targets
 
 SOURCE = Path(__file__).with_name("machine_limits.cpp")
 SECONDS = 0.3  # for each measurement

@@ -21,7 +21,7 @@ import scipy.sparse as sp
 from benchmarks.options import count, plain_errors
 from benchmarks.report import table
 from polyseme import XRLinear, datasets, metrics
-from polyseme.update import updated
+from polyseme.training.update import updated
 
 SHARES = (0.0002, 0.001, 0.01, 0.1)
 NEW_LABEL_SHARES = (0.001, 0.01)

@@ -1,5 +1,5 @@
 // Non-owning views of sparse matrices. One form only: 64-bit row starts, 32-bit column numbers.
-// validation.py brings every SciPy matrix into it, so that each kernel is compiled once.
+// polyseme/inputs brings every SciPy matrix into it, so that each kernel is compiled once.
 #pragma once
 
 #include <cstdint>

@@ -6,7 +6,7 @@ import zlib
 
 import numpy as np
 
-from polyseme.names import Names
+from polyseme.inputs.names import Names
 
 ARRAYS = {
     "weights": np.arange(12, dtype=np.float32).reshape(3, 4).T,

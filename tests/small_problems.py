@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from polyseme.label_clusters import LabelClusters
-from polyseme.linear_weights import LinearTraining, LinearWeights
-from polyseme.sparse_rows import SparseRows
+from polyseme.backbones.linear.weights import LinearTraining, LinearWeights
+from polyseme.inputs.sparse_rows import SparseRows
+from polyseme.partition.label_clusters import LabelClusters
 
 
 def sparse(array):

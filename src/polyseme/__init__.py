@@ -4,11 +4,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from polyseme import assignment, datasets, metrics, senses, update
-    from polyseme.estimate import estimate_training
-    from polyseme.label_clusters import LabelClusters
-    from polyseme.loading import load
-    from polyseme.presets import XRLinear
+    from polyseme import assignment, datasets, explain, metrics, senses, update
+    from polyseme.cost.estimate import estimate_training
+    from polyseme.estimators.xr_linear import XRLinear
+    from polyseme.files.loading import load
+    from polyseme.partition.label_clusters import LabelClusters
     from polyseme.text.model import TextModel
 
 __version__ = "0.1.0"
@@ -20,6 +20,7 @@ __all__ = [
     "assignment",
     "datasets",
     "estimate_training",
+    "explain",
     "load",
     "metrics",
     "senses",
@@ -29,11 +30,11 @@ __all__ = [
 # Where the names live that are not modules. All are imported when first used: scikit-learn and
 # SciPy take most of a second.
 _HOMES = {
-    "LabelClusters": "label_clusters",
+    "LabelClusters": "partition.label_clusters",
     "TextModel": "text.model",
-    "XRLinear": "presets",
-    "estimate_training": "estimate",
-    "load": "loading",
+    "XRLinear": "estimators.xr_linear",
+    "estimate_training": "cost.estimate",
+    "load": "files.loading",
 }
 
 

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from polyseme.label_clusters import LabelClusters
+from polyseme.partition.label_clusters import LabelClusters
 
 __all__ = [
     "Propensities",

@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from polyseme.senses import slots_differ
+from polyseme.senses.describe import slots_differ
 from tests.web.conftest import TEXT, client_with
 
 pytest.importorskip("playwright.sync_api", reason="There is no Playwright.")

@@ -5,11 +5,11 @@ from copy import deepcopy
 import numpy as np
 import pytest
 
-from polyseme.label_tree import LabelTree
-from polyseme.linear_weights import LinearTraining
-from polyseme.matchers import LinearTreeMatcher
-from polyseme.rankers import LinearSlotRanker
-from polyseme.sparse_rows import SparseRows
+from polyseme.backbones.linear.matcher import LinearTreeMatcher
+from polyseme.backbones.linear.ranker import LinearSlotRanker
+from polyseme.backbones.linear.weights import LinearTraining
+from polyseme.inputs.sparse_rows import SparseRows
+from polyseme.partition.label_tree import LabelTree
 from tests.small_problems import clusters_of, pattern, sparse
 
 MATCHERS = {

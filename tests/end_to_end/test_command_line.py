@@ -240,7 +240,7 @@ def test_an_estimate_as_json_has_ranges_for_everything(data):
 
 
 def test_a_job_that_does_not_fit_is_an_answer_with_advice(data, monkeypatch):
-    monkeypatch.setattr("polyseme.estimate.available_memory", lambda: 1_000_000)
+    monkeypatch.setattr("polyseme.cost.estimate.available_memory", lambda: 1_000_000)
     text = succeed("train", data, "--estimate", *SMALL)
     assert "Does NOT fit" in text
     assert "try " in text

@@ -17,7 +17,7 @@ from click.testing import CliRunner
 import polyseme
 from polyseme.cli import main
 from polyseme.demo import make_corpus
-from polyseme.senses import slots_differ
+from polyseme.senses.describe import slots_differ
 from tests.end_to_end.command_line import refuse, run, succeed
 
 SMALL = ("--max-leaf-size=16", "--beam-size=4", "--threads=2", "--ngrams=1")

@@ -118,7 +118,7 @@ def test_an_update_that_cannot_be_saved_leaves_the_old_model(plain, files, monke
     def fail(*_):
         raise OSError(28, os.strerror(28))
 
-    monkeypatch.setattr("polyseme.model_files.os.replace", fail)
+    monkeypatch.setattr("polyseme.files.model_folder.os.replace", fail)
     said = refuse("update", plain, files[1], "--with", files[0])
     assert "what was there before is unchanged" in said
     assert {file.name: file.read_bytes() for file in plain.iterdir()} == before

@@ -8,8 +8,8 @@ import pytest
 import scipy.sparse as sp
 
 from polyseme import assignment
-from polyseme.assignment import METHODS, CoOccurrence
-from polyseme.label_clusters import LabelClusters
+from polyseme.partition.assignment import METHODS, CoOccurrence
+from polyseme.partition.label_clusters import LabelClusters
 from tests.oracles import assignment as oracle
 
 

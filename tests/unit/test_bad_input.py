@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from polyseme import XRLinear
-from polyseme.linear_weights import LinearWeights
+from polyseme.backbones.linear.weights import LinearWeights
 from tests.small_data import topics
 
 DATA = topics(12, n_documents=60)
@@ -141,7 +141,7 @@ def test_no_documents_are_refused():
     ids=str,
 )
 def test_names_that_do_not_fit_are_refused_before_training(names, sentence, monkeypatch):
-    monkeypatch.setattr("polyseme.estimator.disentangle", pytest.fail)
+    monkeypatch.setattr("polyseme.estimators.partitioned.disentangle", pytest.fail)
     assert sentence in refused(small_model().fit, X, Y, **names)
 
 

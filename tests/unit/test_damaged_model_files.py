@@ -5,15 +5,15 @@ import struct
 import numpy as np
 import pytest
 
-from polyseme.model_files import open_model, save_model
-from polyseme.names import Names
-from polyseme.stored_model import (
+from polyseme.files.model_folder import open_model, save_model
+from polyseme.files.stored_model import (
     StoredModel,
     require_array,
     require_finite,
     require_range,
     require_starts,
 )
+from polyseme.inputs.names import Names
 from tests.model_folders import (
     ARRAYS,
     NAMES,

@@ -10,9 +10,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from polyseme import XRLinear
+from polyseme.cost.estimate import estimate_training
 from polyseme.datasets import Dataset, load, load_folder, read_xmc_text, write_xmc_text, xmc_text
-from polyseme.estimate import estimate_training
-from polyseme.validation import are_mostly_absent
+from polyseme.inputs.labels import are_mostly_absent
 from tests.oracles.text_format import read_text, write_text
 
 needs_permissions = pytest.mark.skipif(

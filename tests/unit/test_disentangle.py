@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from polyseme import XRLinear, senses
-from polyseme.assignment import METHODS
-from polyseme.estimator import PartitionedClassifier
-from polyseme.validation import check_features
+from polyseme.estimators.partitioned import PartitionedClassifier
+from polyseme.inputs.features import check_features
+from polyseme.partition.assignment import METHODS
 from tests.small_data import two_senses
 
 DATA = two_senses()

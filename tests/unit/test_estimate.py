@@ -7,9 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from polyseme import XRLinear, estimate, estimate_training
-from polyseme.estimate import Range
-from polyseme.job_cost import (
+from polyseme import XRLinear, estimate_training
+from polyseme.cost import estimate
+from polyseme.cost.estimate import Range
+from polyseme.cost.formulas import (
     JobSize,
     WeightLaw,
     count_weights,
@@ -19,7 +20,7 @@ from polyseme.job_cost import (
     slowdown,
     uncertainty,
 )
-from polyseme.linear_model_files import contents_of
+from polyseme.files.classifier_files import contents_of
 from tests.small_data import two_senses
 
 SIZE = JobSize(

@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from polyseme import XRLinear
-from polyseme.model_files import open_model
+from polyseme.files.model_folder import open_model
 from tests.small_data import topics
 
 DATA = topics()

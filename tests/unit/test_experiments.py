@@ -21,6 +21,7 @@ from polyseme.experiments.measuring import accuracy, measure
 from polyseme.experiments.memory_guard import MemoryGuard
 from polyseme.experiments.problem import Problem
 from polyseme.experiments.report import sections_of, write_report
+from polyseme.experiments.run_names import run_named
 from polyseme.experiments.runner import run_experiment
 from polyseme.experiments.tables import PRECISIONS, Table, to_markdown
 from tests.small_data import topics
@@ -216,6 +217,7 @@ def test_an_equal_cell_of_another_experiment_is_taken_over(problem, tmp_path):
 def test_methods_with_equal_settings_run_once_and_both_have_results(problem, tmp_path):
     ran = []
 
+    @run_named("noted")
     def run(problem, method, seed):
         ran.append(method.name)
         return {"P@1": 1.0}
@@ -265,6 +267,7 @@ def test_the_guard_estimates_once_for_settings_that_need_the_same(problem, monke
 
 
 def test_running_out_of_memory_skips_the_cell(problem, tmp_path):
+    @run_named("too large")
     def run(problem, method, seed):
         raise MemoryError
 

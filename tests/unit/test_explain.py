@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from polyseme import XRLinear
-from polyseme.explain import explain
+from polyseme.senses.explain import explain
 from tests.oracles import explain as oracle
 from tests.oracles.beam_search import dense_weights
 from tests.oracles.merging import merge_slots

@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from polyseme import XRLinear, estimate_training, load
-from polyseme.held_out import match_held_out, split_into_folds, usable_folds
-from polyseme.label_tree import LabelTree
-from polyseme.linear_weights import LinearTraining
-from polyseme.matchers import LinearTreeMatcher
-from polyseme.sparse_rows import SparseRows
+from polyseme.backbones.linear.matcher import LinearTreeMatcher
+from polyseme.backbones.linear.weights import LinearTraining
+from polyseme.inputs.sparse_rows import SparseRows
+from polyseme.partition.label_tree import LabelTree
+from polyseme.training.cross_matching import match_held_out, split_into_folds, usable_folds
 from tests.oracles.held_out import match_held_out as match_one_by_one
 from tests.small_data import two_senses
 from tests.small_problems import pattern, random_problem, sparse

@@ -16,7 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from polyseme import XRLinear
-from polyseme.progress import Progress
+from polyseme.machine.progress import Progress
 
 # What a script starts in the background would be deaf to it.
 signal.signal(signal.SIGINT, signal.default_int_handler)

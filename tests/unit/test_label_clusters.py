@@ -3,7 +3,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polyseme.label_clusters import LabelClusters
+from polyseme.partition.label_clusters import LabelClusters
 
 # Label 0 in clusters 0 and 2, label 1 in cluster 2, label 2 in cluster 0; cluster 1 is empty.
 MATRIX = np.array([[1, 0, 1], [0, 0, 1], [1, 0, 0]])

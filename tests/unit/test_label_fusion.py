@@ -11,7 +11,7 @@ from polyseme.experiments.label_fusion import (
     fused_names,
     group_labels,
 )
-from polyseme.sparse_rows import SparsePattern
+from polyseme.inputs.sparse_rows import SparsePattern
 from tests.small_data import topics
 
 

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polyseme.label_tree import LabelTree
+from polyseme.partition.label_tree import LabelTree
 from tests.oracles.label_features import label_features
 from tests.oracles.label_tree import partition
 from tests.small_problems import pattern, sparse

@@ -3,8 +3,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polyseme.linear_weights import LinearTraining, LinearWeights
-from polyseme.matchers import LinearTreeMatcher
+from polyseme.backbones.linear.matcher import LinearTreeMatcher
+from polyseme.backbones.linear.weights import LinearTraining, LinearWeights
 from tests.oracles.beam_search import dense_weights
 from tests.small_problems import (
     clusters_of,

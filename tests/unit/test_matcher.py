@@ -3,9 +3,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polyseme.label_tree import LabelTree
-from polyseme.linear_weights import LinearTraining
-from polyseme.matchers import LinearTreeMatcher
+from polyseme.backbones.linear.matcher import LinearTreeMatcher
+from polyseme.backbones.linear.weights import LinearTraining
+from polyseme.partition.label_tree import LabelTree
 from tests.oracles import beam_search as oracle
 from tests.small_problems import clusters_of, pattern, random_problem, sparse, train_slots
 

@@ -4,9 +4,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from polyseme import XRLinear
-from polyseme.estimator import top_k_of_rows
-from polyseme.merging import merge_slots
-from polyseme.sparse_rows import SparseRows
+from polyseme.estimators.partitioned import top_k_of_rows
+from polyseme.inputs.sparse_rows import SparseRows
+from polyseme.partition.merging import merge_slots
 from tests.oracles import merging as oracle
 from tests.oracles.beam_search import beam_search, score_slots
 from tests.small_problems import clusters_of, random_problem, sparse

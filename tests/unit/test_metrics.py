@@ -7,7 +7,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import ndcg_score
 
-from polyseme.label_clusters import LabelClusters
 from polyseme.metrics import (
     Propensities,
     beam_coverage,
@@ -19,6 +18,7 @@ from polyseme.metrics import (
     psp_at_k,
     recall_at_k,
 )
+from polyseme.partition.label_clusters import LabelClusters
 from tests.oracles import metrics as oracle
 
 # Two documents; hits are at places 1 and 3 of the first, and at place 2 of the second.

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
-from polyseme import model_files
-from polyseme.model_files import open_model, save_model
+from polyseme.files import model_folder as model_files
+from polyseme.files.model_folder import open_model, save_model
 from tests.model_folders import ARRAYS, NAMES, edit_manifest, weights_of
 
 
@@ -147,7 +147,7 @@ def test_an_interrupted_save_leaves_the_old_model_whole(folder, monkeypatch, ste
         raise error
 
     before = listing(folder)
-    monkeypatch.setattr(f"polyseme.model_files.{step}", fail)
+    monkeypatch.setattr(f"polyseme.files.model_folder.{step}", fail)
     with pytest.raises(type(error)) as caught:
         save_model(folder, {"kind": "second"}, ARRAYS, NAMES)
     monkeypatch.undo()

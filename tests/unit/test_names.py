@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polyseme.names import Names
+from polyseme.inputs.names import Names
 
 text = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
 int64 = st.integers(-(2**63), 2**63 - 1)

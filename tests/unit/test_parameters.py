@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from polyseme import XRLinear
-from polyseme.parameters import check_parameters
+from polyseme.estimators.parameters import check_parameters
 
 WHOLE = {
     "copies": 1,

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from polyseme.progress import Progress
+from polyseme.machine.progress import Progress
 
 
 class Terminal(io.StringIO):
@@ -32,7 +32,7 @@ def test_phases_are_timed_in_the_order_in_which_they_began():
 
 def test_a_phase_that_runs_again_adds_to_its_seconds(monkeypatch):
     ticks = iter([0.0, 1.0, 10.0, 12.5])
-    monkeypatch.setattr("polyseme.progress.time.perf_counter", lambda: next(ticks))
+    monkeypatch.setattr("polyseme.machine.progress.time.perf_counter", lambda: next(ticks))
     progress = Progress(enabled=False)
     for _ in range(2):
         with progress.phase("Matching"):
@@ -78,7 +78,7 @@ def test_a_terminal_sees_nothing_when_progress_is_switched_off(monkeypatch):
 
 def test_rich_is_not_imported_unless_something_is_shown():
     code = (
-        "import sys; from polyseme.progress import Progress\n"
+        "import sys; from polyseme.machine.progress import Progress\n"
         "with Progress() as progress, progress.phase('Matching') as step: step(1)\n"
         "print('rich' in sys.modules)"
     )

@@ -3,8 +3,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polyseme.linear_weights import LinearTraining
-from polyseme.rankers import LinearSlotRanker
+from polyseme.backbones.linear.ranker import LinearSlotRanker
+from polyseme.backbones.linear.weights import LinearTraining
 from tests.oracles import beam_search as oracle
 from tests.small_problems import clusters_of, pattern, random_problem, sparse
 

@@ -163,7 +163,7 @@ def test_an_interrupted_save_leaves_the_old_model(folder, model, monkeypatch, st
     other = trained(copies=1, rounds=0)
     before = sorted(folder.iterdir())
     with monkeypatch.context() as patch:
-        patch.setattr(f"polyseme.model_files.{step}", fail)
+        patch.setattr(f"polyseme.files.model_folder.{step}", fail)
         with pytest.raises(error):
             other.save(folder)
     assert sorted(folder.iterdir()) == before

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from polyseme import XRLinear
-from polyseme.senses import (
+from polyseme.senses.describe import (
     label_number,
     most_split,
     senses_of,

@@ -8,14 +8,14 @@ from hypothesis import strategies as st
 from sklearn.metrics import mutual_info_score, normalized_mutual_info_score
 from sklearn.metrics.cluster import expected_mutual_information
 
+from polyseme.estimators.xr_linear import XRLinear
 from polyseme.experiments.separation import (
     FIGURES,
     GoneTo,
     judge_separation,
     where_documents_go,
 )
-from polyseme.presets import XRLinear
-from polyseme.sparse_rows import SparseRows
+from polyseme.inputs.sparse_rows import SparseRows
 from tests.small_data import two_senses
 from tests.small_problems import clusters_of
 

@@ -11,10 +11,10 @@ import pytest
 import polyseme
 from polyseme import TextModel, XRLinear
 from polyseme.demo import make_corpus
-from polyseme.model_files import open_model, save_model
-from polyseme.names import Names
-from polyseme.progress import Progress
-from polyseme.sparse_rows import SparseRows
+from polyseme.files.model_folder import open_model, save_model
+from polyseme.inputs.names import Names
+from polyseme.inputs.sparse_rows import SparseRows
+from polyseme.machine.progress import Progress
 from polyseme.text import Record, TextFeatures
 from polyseme.text.problem import as_new_documents, read_problem
 from polyseme.text.sense_texts import senses_in_corpus

@@ -7,8 +7,8 @@ import pytest
 
 import polyseme
 from polyseme import TextModel, XRLinear
+from polyseme.backbones.linear.ranker import LinearSlotRanker
 from polyseme.demo import make_corpus
-from polyseme.rankers import LinearSlotRanker
 from polyseme.text import Record, TextFeatures
 
 ALL, TEST = make_corpus(1600, seed=0), make_corpus(300, seed=1)
@@ -197,7 +197,7 @@ def test_an_update_that_is_interrupted_leaves_the_model_as_it_was(model, monkeyp
 
 
 def test_damaged_kept_data_are_refused(kept, tmp_path):
-    from polyseme.model_files import open_model, save_model
+    from polyseme.files.model_folder import open_model, save_model
 
     stored = open_model(kept)
     for name, value in (

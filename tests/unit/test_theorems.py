@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from polyseme import assignment
-from polyseme.label_clusters import LabelClusters
+from polyseme.partition.label_clusters import LabelClusters
 from tests.oracles import assignment as oracle
 
 

@@ -8,13 +8,14 @@ import scipy.sparse as sp
 
 import polyseme
 from polyseme import XRLinear
-from polyseme.co_occurrence import co_occurrence
-from polyseme.label_clusters import LabelClusters
-from polyseme.linear_weights import LinearWeights
+from polyseme.backbones.linear.weights import LinearWeights
+from polyseme.inputs.features import check_features
+from polyseme.inputs.labels import check_labels
 from polyseme.metrics import precision_at_k
-from polyseme.training_rows import cluster_targets
-from polyseme.update import place_labels, updated
-from polyseme.validation import check_features, check_labels
+from polyseme.partition.co_occurrence import co_occurrence
+from polyseme.partition.label_clusters import LabelClusters
+from polyseme.training.training_rows import cluster_targets
+from polyseme.training.update import place_labels, updated
 from tests.small_data import topics, two_senses
 
 SMALL = {"max_leaf_size": 8, "branching": 4, "beam_size": 4, "verbose": False, "n_threads": 2}

@@ -4,8 +4,9 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polyseme.sparse_rows import SparsePattern, SparseRows
-from polyseme.validation import check_features, check_labels
+from polyseme.inputs.features import check_features
+from polyseme.inputs.labels import check_labels
+from polyseme.inputs.sparse_rows import SparsePattern, SparseRows
 
 SPARSE_FORMATS = ["csr", "csc", "coo", "lil", "dok", "bsr", "dia"]
 

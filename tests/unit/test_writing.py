@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from polyseme.writing import written_beside
+from polyseme.files.whole_files import written_beside
 
 
 def write_half(path):

@@ -6,7 +6,7 @@ import pytest
 from fastapi.openapi.models import OpenAPI
 
 import polyseme
-from polyseme.senses import ENOUGH_TO_SPLIT, most_split, senses_of, slots_differ
+from polyseme.senses.describe import ENOUGH_TO_SPLIT, most_split, senses_of, slots_differ
 from polyseme.server.model_store import ModelStore
 from tests.web.conftest import TEXT, assert_problem, client_with
 

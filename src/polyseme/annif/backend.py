@@ -29,9 +29,9 @@ from polyseme.annif.documents import (
     write_records,
 )
 from polyseme.annif.settings import read_setting, untrained_model
-from polyseme.loading import load
+from polyseme.files.loading import load
 from polyseme.text import TextModel, open_corpus
-from polyseme.update import Update
+from polyseme.training.update import Update
 
 __all__ = ["PolysemeBackend"]
 

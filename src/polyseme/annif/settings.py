@@ -6,8 +6,8 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from polyseme.parameters import check_parameters
-from polyseme.presets import XRLinear
+from polyseme.estimators.parameters import check_parameters
+from polyseme.estimators.xr_linear import XRLinear
 from polyseme.text import TextFeatures, TextModel
 
 __all__ = ["read_setting", "untrained_model"]

@@ -21,7 +21,7 @@ from polyseme.cli.shared import common_options, console, plain_table, print_json
 from polyseme.demo.corpus import AMBIGUOUS_LABELS
 from polyseme.demo.experiment import DemoResult, run_demo
 from polyseme.demo.text_model import train_text_model
-from polyseme.threads import count_threads
+from polyseme.machine.threads import count_threads
 
 __all__ = ["demo"]
 

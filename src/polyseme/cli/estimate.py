@@ -10,9 +10,9 @@ from pathlib import Path
 
 from polyseme import XRLinear, datasets
 from polyseme.cli.shared import console, plain_table, print_json
-from polyseme.estimate import Range, TrainingEstimate, estimate_training
-from polyseme.machine_memory import available_memory
-from polyseme.progress import Progress
+from polyseme.cost.estimate import Range, TrainingEstimate, estimate_training
+from polyseme.cost.memory import available_memory
+from polyseme.machine.progress import Progress
 
 __all__ = ["estimate_on_matrices", "print_estimate"]
 

@@ -18,7 +18,7 @@ from polyseme.cli.text_options import (
     threshold_option,
 )
 from polyseme.cli.text_report import accuracy_table, print_report
-from polyseme.progress import Progress
+from polyseme.machine.progress import Progress
 from polyseme.text.model import TextModel
 
 __all__ = ["evaluate"]

@@ -11,7 +11,7 @@ from polyseme.cli.shared import common_options, console, path_argument, plain_ta
 from polyseme.cli.summary import summary_of
 from polyseme.cli.text_report import print_report
 from polyseme.text.model import TextModel
-from polyseme.update import added_since_training
+from polyseme.training.update import added_since_training
 
 __all__ = ["info"]
 

@@ -24,9 +24,9 @@ from polyseme.cli.shared import (
 )
 from polyseme.cli.text_options import reading_options, refuse_text_options, threshold_option
 from polyseme.cli.text_predict import predict_texts
-from polyseme.progress import Progress
+from polyseme.files.whole_files import written_beside
+from polyseme.machine.progress import Progress
 from polyseme.text.model import TextModel
-from polyseme.writing import written_beside
 
 __all__ = ["predict"]
 

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.panel import Panel
 from rich.text import Text
 
-from polyseme.senses import Sense
+from polyseme.senses.describe import Sense
 
 __all__ = ["print_senses"]
 

@@ -22,7 +22,7 @@ from polyseme.experiments.problem import Problem
 from polyseme.experiments.report import sections_of, write_report
 from polyseme.experiments.runner import run_experiment
 from polyseme.experiments.tables import Table
-from polyseme.progress import Progress
+from polyseme.machine.progress import Progress
 
 __all__ = ["reproduce"]
 

@@ -15,7 +15,7 @@ from polyseme.cli.errors import note
 from polyseme.cli.rendering import print_senses
 from polyseme.cli.shared import common_options, console, path_argument, plain_table, print_json
 from polyseme.cli.text_options import opened_corpus, reading_options
-from polyseme.senses import label_number, most_split, senses_of, slots_differ
+from polyseme.senses.describe import label_number, most_split, senses_of, slots_differ
 from polyseme.text.corpora import Record
 from polyseme.text.model import TextModel
 from polyseme.text.sense_texts import senses_in_corpus

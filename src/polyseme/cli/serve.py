@@ -10,8 +10,8 @@ import click
 
 from polyseme.cli.errors import note
 from polyseme.cli.shared import common_options, print_json
-from polyseme.extras import how_to_install
-from polyseme.threads import count_threads
+from polyseme.machine.extras import how_to_install
+from polyseme.machine.threads import count_threads
 
 __all__ = ["require_server", "serve"]
 

@@ -16,10 +16,10 @@ import scipy.sparse as sp
 from polyseme.cli.errors import note
 from polyseme.cli.shared import JSON_LINES, check_ending, print_json
 from polyseme.cli.text_options import is_text, opened_corpus
+from polyseme.files.whole_files import written_beside
 from polyseme.text.corpora.lines import decode, lines_of
 from polyseme.text.features import in_batches
 from polyseme.text.model import Suggestion, TextModel
-from polyseme.writing import written_beside
 
 __all__ = ["predict_texts"]
 

@@ -14,9 +14,9 @@ from polyseme.cli.shared import console, plain_table, print_json
 from polyseme.cli.summary import summary_of
 from polyseme.cli.text_options import features_from, opened_corpus
 from polyseme.cli.text_report import print_report
-from polyseme.presets import XRLinear
-from polyseme.progress import Progress
-from polyseme.senses import most_split
+from polyseme.estimators.xr_linear import XRLinear
+from polyseme.machine.progress import Progress
+from polyseme.senses.describe import most_split
 from polyseme.text.estimate import estimate_text_training
 from polyseme.text.model import TextModel
 

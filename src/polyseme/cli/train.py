@@ -14,9 +14,9 @@ from polyseme.cli.shared import console, json_option, path_argument, plain_table
 from polyseme.cli.summary import summary_of
 from polyseme.cli.text_options import is_text, refuse_text_options, take, training_options
 from polyseme.cli.text_train import estimate_on_texts, train_on_texts
-from polyseme.model_files import check_target
-from polyseme.parameters import check_parameters
-from polyseme.progress import Progress
+from polyseme.estimators.parameters import check_parameters
+from polyseme.files.model_folder import check_target
+from polyseme.machine.progress import Progress
 
 __all__ = ["train"]
 

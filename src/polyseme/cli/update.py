@@ -20,11 +20,11 @@ from polyseme.cli.text_options import (
     take,
     vocabulary_option,
 )
-from polyseme.model_files import check_target
-from polyseme.progress import Progress
+from polyseme.files.model_folder import check_target
+from polyseme.machine.progress import Progress
 from polyseme.text.corpora import Record
 from polyseme.text.model import TextModel
-from polyseme.update import Update
+from polyseme.training.update import Update
 
 __all__ = ["update"]
 

@@ -12,8 +12,9 @@ from typing import Any, TypeAlias
 
 import scipy.sparse as sp
 
-from polyseme.sparse_rows import SparsePattern, SparseRows
-from polyseme.validation import check_features, check_labels, refuse_mostly_absent_labels
+from polyseme.inputs.features import check_features
+from polyseme.inputs.labels import check_labels, refuse_mostly_absent_labels
+from polyseme.inputs.sparse_rows import SparsePattern, SparseRows
 
 __all__ = ["Dataset", "load_folder"]
 

@@ -17,10 +17,11 @@ import numpy as np
 import numpy.typing as npt
 
 from polyseme import _native
-from polyseme.sparse_rows import MAX_COLUMNS, SparsePattern, SparseRows
-from polyseme.threads import count_threads
-from polyseme.validation import are_mostly_absent, check_features, check_labels
-from polyseme.writing import written_beside
+from polyseme.files.whole_files import written_beside
+from polyseme.inputs.features import check_features
+from polyseme.inputs.labels import are_mostly_absent, check_labels
+from polyseme.inputs.sparse_rows import MAX_COLUMNS, SparsePattern, SparseRows
+from polyseme.machine.threads import count_threads
 
 __all__ = ["read_xmc_text", "write_xmc_text"]
 

@@ -12,8 +12,8 @@ import scipy.sparse as sp
 
 from polyseme import XRLinear, metrics
 from polyseme.demo.corpus import AMBIGUOUS_LABELS, Corpus, make_corpus
-from polyseme.senses import Sense, label_number, senses_of
-from polyseme.sparse_rows import SparseRows
+from polyseme.inputs.sparse_rows import SparseRows
+from polyseme.senses.describe import Sense, label_number, senses_of
 
 __all__ = ["DemoResult", "run_demo"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from polyseme.demo.corpus import make_corpus
 from polyseme.demo.experiment import DISENTANGLED, N_TRAINING_TEXTS, SETTINGS
-from polyseme.presets import XRLinear
+from polyseme.estimators.xr_linear import XRLinear
 from polyseme.text.features import TextFeatures
 from polyseme.text.model import TextModel
 

@@ -14,7 +14,7 @@ import numpy.typing as npt
 import polyseme
 from polyseme.experiments.measuring import Figures
 from polyseme.experiments.statistics import are_hits
-from polyseme.writing import written_beside
+from polyseme.files.whole_files import written_beside
 
 __all__ = ["Cell", "Results"]
 

@@ -6,20 +6,20 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from polyseme.experiments.run_names import run_named
+from polyseme.backbones.linear.matcher import LinearTreeMatcher
+from polyseme.estimators.xr_linear import XRLinear
 from polyseme.experiments.cells import Results
 from polyseme.experiments.definition import Experiment, Method
 from polyseme.experiments.figures import COLOURS, panels
 from polyseme.experiments.measuring import Figures, measure
 from polyseme.experiments.problem import Problem, all_parameters
 from polyseme.experiments.report import comparison_table
+from polyseme.experiments.run_names import run_named
 from polyseme.experiments.shared_training import fit_once_and_measure
 from polyseme.experiments.statistics import mean_and_deviation
 from polyseme.experiments.tables import ALL_TABLES, COST, PRECISIONS, Table, mean_text
-from polyseme.label_tree import LabelTree
-from polyseme.matchers import LinearTreeMatcher
-from polyseme.merging import MERGES
-from polyseme.presets import XRLinear
+from polyseme.partition.label_tree import LabelTree
+from polyseme.partition.merging import MERGES
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from polyseme.experiments.run_names import run_named
+from polyseme.estimators.xr_linear import XRLinear
 from polyseme.experiments.cells import Results
 from polyseme.experiments.definition import Experiment, Method
 from polyseme.experiments.figures import COLOURS, panels
@@ -22,6 +22,7 @@ from polyseme.experiments.measuring import (
 )
 from polyseme.experiments.problem import Problem
 from polyseme.experiments.report import compare
+from polyseme.experiments.run_names import run_named
 from polyseme.experiments.shared_training import fit_once_and_measure
 from polyseme.experiments.statistics import mean_and_deviation
 from polyseme.experiments.tables import (
@@ -31,7 +32,6 @@ from polyseme.experiments.tables import (
     Table,
     comparison_text,
 )
-from polyseme.presets import XRLinear
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

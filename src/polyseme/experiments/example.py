@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from polyseme.experiments.run_names import run_named
+from polyseme.estimators.xr_linear import XRLinear
 from polyseme.experiments.cells import Results
 from polyseme.experiments.definition import Experiment, Method
 from polyseme.experiments.fused_labels import fused_problem
@@ -23,6 +23,7 @@ from polyseme.experiments.label_fusion import fused_names
 from polyseme.experiments.measuring import Figures
 from polyseme.experiments.problem import Problem
 from polyseme.experiments.published import PAPER
+from polyseme.experiments.run_names import run_named
 from polyseme.experiments.separation import (
     GoneTo,
     Separation,
@@ -30,9 +31,8 @@ from polyseme.experiments.separation import (
     where_documents_go,
 )
 from polyseme.experiments.tables import Table
-from polyseme.presets import XRLinear
-from polyseme.senses import senses_of
-from polyseme.validation import check_features
+from polyseme.inputs.features import check_features
+from polyseme.senses.describe import senses_of
 
 __all__ = ["EXPERIMENTS", "choose_places", "telling_words"]
 

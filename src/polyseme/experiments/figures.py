@@ -10,8 +10,8 @@ from polyseme.experiments.cells import Results
 from polyseme.experiments.definition import Experiment
 from polyseme.experiments.statistics import mean_and_deviation
 from polyseme.experiments.tables import Column
-from polyseme.extras import how_to_install
-from polyseme.writing import written_beside
+from polyseme.files.whole_files import written_beside
+from polyseme.machine.extras import how_to_install
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

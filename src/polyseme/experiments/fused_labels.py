@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from polyseme.co_occurrence import objective
+from polyseme.estimators.xr_linear import XRLinear
 from polyseme.experiments import paper
-from polyseme.experiments.run_names import run_named
 from polyseme.experiments.cells import Results
 from polyseme.experiments.definition import Experiment, Method
 from polyseme.experiments.figures import COLOURS, panels
@@ -25,12 +24,13 @@ from polyseme.experiments.measuring import KS, Figures, accuracy, seconds, sizes
 from polyseme.experiments.problem import Problem
 from polyseme.experiments.published import DEFAULTS, PAPER, PLAIN, XR_LINEAR
 from polyseme.experiments.report import INTERVALS, compare
+from polyseme.experiments.run_names import run_named
 from polyseme.experiments.separation import FIGURES, judge_separation, where_documents_go
 from polyseme.experiments.statistics import mean_and_deviation
 from polyseme.experiments.tables import Table, comparison_text, mean_text
-from polyseme.presets import XRLinear
-from polyseme.threads import count_threads
-from polyseme.validation import check_features
+from polyseme.inputs.features import check_features
+from polyseme.machine.threads import count_threads
+from polyseme.partition.co_occurrence import objective
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

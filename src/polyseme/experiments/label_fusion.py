@@ -17,8 +17,9 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from polyseme.label_tree import MAX_FEATURES
-from polyseme.validation import check_features, check_labels
+from polyseme.inputs.features import check_features
+from polyseme.inputs.labels import check_labels
+from polyseme.partition.label_tree import MAX_FEATURES
 
 __all__ = ["MODES", "balanced_groups", "fuse_columns", "fused_names", "group_labels"]
 

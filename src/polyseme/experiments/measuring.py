@@ -11,14 +11,14 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from polyseme import metrics
-from polyseme.co_occurrence import objective
-from polyseme.experiments.run_names import run_named
+from polyseme.estimators.xr_linear import XRLinear
 from polyseme.experiments.problem import Problem
+from polyseme.experiments.run_names import run_named
 from polyseme.experiments.statistics import hits_to_text
-from polyseme.linear_model_files import contents_of
-from polyseme.presets import XRLinear
-from polyseme.threads import count_threads
-from polyseme.validation import check_features
+from polyseme.files.classifier_files import contents_of
+from polyseme.inputs.features import check_features
+from polyseme.machine.threads import count_threads
+from polyseme.partition.co_occurrence import objective
 
 if TYPE_CHECKING:
     from polyseme.experiments.definition import Method

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from polyseme.estimate import Range, estimate_training
+from polyseme.cost.estimate import Range, estimate_training
+from polyseme.cost.memory import available_memory
+from polyseme.estimators.xr_linear import XRLinear
 from polyseme.experiments.problem import Problem, all_parameters
-from polyseme.machine_memory import available_memory
-from polyseme.presets import XRLinear
 
 __all__ = ["MemoryGuard"]
 

@@ -12,8 +12,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from polyseme.datasets import Dataset, recognise
+from polyseme.estimators.xr_linear import XRLinear
 from polyseme.metrics import Propensities, propensities
-from polyseme.presets import XRLinear
 
 __all__ = ["Problem", "all_parameters"]
 

@@ -15,7 +15,7 @@ from polyseme.experiments.tables import (
     mean_text,
     to_markdown,
 )
-from polyseme.writing import written_beside
+from polyseme.files.whole_files import written_beside
 
 __all__ = ["compare", "comparison_table", "figure_table", "sections_of", "write_report"]
 

@@ -12,8 +12,8 @@ from polyseme.experiments.cells import Cell, Results
 from polyseme.experiments.definition import Experiment, Method
 from polyseme.experiments.memory_guard import MemoryGuard
 from polyseme.experiments.problem import Problem
-from polyseme.progress import Progress
-from polyseme.threads import count_threads
+from polyseme.machine.progress import Progress
+from polyseme.machine.threads import count_threads
 
 __all__ = ["results_file", "run_experiment"]
 

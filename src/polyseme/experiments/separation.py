@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from polyseme.label_clusters import LabelClusters
-from polyseme.validation import check_labels
+from polyseme.inputs.labels import check_labels
+from polyseme.partition.label_clusters import LabelClusters
 
 __all__ = ["FIGURES", "GoneTo", "Separation", "judge_separation", "where_documents_go"]
 

@@ -6,10 +6,10 @@ import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from polyseme.experiments.run_names import run_named
+from polyseme.estimators.xr_linear import XRLinear
 from polyseme.experiments.measuring import Figures, measure
 from polyseme.experiments.problem import Problem, all_parameters
-from polyseme.presets import XRLinear
+from polyseme.experiments.run_names import run_named
 
 if TYPE_CHECKING:
     from polyseme.experiments.definition import Method

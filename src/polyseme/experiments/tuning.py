@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from polyseme.experiments.run_names import run_named
 from polyseme.experiments.cells import Results
 from polyseme.experiments.choices import cluster_limit
 from polyseme.experiments.definition import Experiment, Method
 from polyseme.experiments.measuring import KS, Figures, accuracy, measure
 from polyseme.experiments.problem import Problem
 from polyseme.experiments.report import comparison_table, figure_table
+from polyseme.experiments.run_names import run_named
 from polyseme.experiments.statistics import mean_and_deviation
 from polyseme.experiments.tables import ACCURACY, COST, Column, Table
 

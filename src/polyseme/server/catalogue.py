@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from polyseme.linear_weights import LinearWeights
-from polyseme.names import Names
-from polyseme.presets import XRLinear
-from polyseme.senses import division_scores, slots_differ, split_order
+from polyseme.backbones.linear.weights import LinearWeights
+from polyseme.estimators.xr_linear import XRLinear
+from polyseme.inputs.names import Names
+from polyseme.senses.describe import division_scores, slots_differ, split_order
 from polyseme.text.examples import Examples
 
 __all__ = ["Catalogue"]

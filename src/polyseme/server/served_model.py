@@ -12,11 +12,11 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from polyseme.explain import Explanation, explain
-from polyseme.names import Names
-from polyseme.presets import XRLinear
+from polyseme.estimators.xr_linear import XRLinear
+from polyseme.inputs.names import Names
+from polyseme.senses.explain import Explanation, explain
 from polyseme.server.catalogue import Catalogue
-from polyseme.update import added_since_training
+from polyseme.training.update import added_since_training
 
 __all__ = ["Document", "Question", "ServedModel", "Suggested"]
 

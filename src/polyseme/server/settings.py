@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from polyseme.threads import count_threads
+from polyseme.machine.threads import count_threads
 
 __all__ = ["ServerSettings"]
 

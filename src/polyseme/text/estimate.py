@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from sklearn.base import clone
 
-from polyseme.estimate import Range, TrainingEstimate, estimate_training
-from polyseme.progress import Progress
+from polyseme.cost.estimate import Range, TrainingEstimate, estimate_training
+from polyseme.machine.progress import Progress
 from polyseme.text.corpora.records import Record
 from polyseme.text.problem import read_problem
 

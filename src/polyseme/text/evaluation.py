@@ -10,7 +10,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from polyseme import metrics
-from polyseme.presets import XRLinear
+from polyseme.estimators.xr_linear import XRLinear
 from polyseme.text.calibration import (
     Calibration,
     Cut,

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from polyseme.names import Names
-from polyseme.presets import XRLinear
-from polyseme.sparse_rows import SparsePattern, SparseRows
+from polyseme.estimators.xr_linear import XRLinear
+from polyseme.inputs.names import Names
+from polyseme.inputs.sparse_rows import SparsePattern, SparseRows
 
 __all__ = ["Examples", "best_documents"]
 

@@ -15,8 +15,8 @@ from sklearn.base import BaseEstimator
 from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
 from sklearn.utils.validation import check_is_fitted
 
-from polyseme.names import Names
-from polyseme.sparse_rows import SparseRows
+from polyseme.inputs.names import Names
+from polyseme.inputs.sparse_rows import SparseRows
 from polyseme.text.tokens import character_spans, fold, token_spans, word_spans, words
 
 __all__ = ["TermCounts", "TextFeatures", "in_batches"]

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
+from polyseme.estimators.xr_linear import XRLinear
 from polyseme.metrics import beam_coverage
-from polyseme.presets import XRLinear
 from polyseme.text.calibration import Calibration, reliability
 from polyseme.text.corpora.records import Record
 from polyseme.text.evaluation import N_RANKED, Judged, choose_cut, cross_checked, figures_of

@@ -10,12 +10,12 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import clone
 
-from polyseme.model_files import save_model
-from polyseme.names import Names
-from polyseme.presets import XRLinear
-from polyseme.progress import Progress
-from polyseme.senses import label_number
-from polyseme.sparse_rows import SparsePattern, SparseRows
+from polyseme.estimators.xr_linear import XRLinear
+from polyseme.files.model_folder import save_model
+from polyseme.inputs.names import Names
+from polyseme.inputs.sparse_rows import SparsePattern, SparseRows
+from polyseme.machine.progress import Progress
+from polyseme.senses.describe import label_number
 from polyseme.text.calibration import Calibration
 from polyseme.text.corpora.records import Record
 from polyseme.text.examples import Examples, best_documents
@@ -24,7 +24,7 @@ from polyseme.text.measuring import evaluate_records, measure_held_out
 from polyseme.text.problem import Pairs, TextProblem, read_problem
 from polyseme.text.text_model_files import contents_of
 from polyseme.text.text_update import update_text_model
-from polyseme.update import Update
+from polyseme.training.update import Update
 
 __all__ = ["Suggestion", "TextModel"]
 

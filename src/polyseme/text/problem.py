@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from polyseme.progress import Progress
-from polyseme.sparse_rows import SparsePattern, SparseRows
+from polyseme.inputs.sparse_rows import SparsePattern, SparseRows
+from polyseme.machine.progress import Progress
 from polyseme.text.corpora.records import Record
 from polyseme.text.features import TextFeatures, in_batches
 

@@ -9,7 +9,7 @@ from itertools import islice
 import numpy as np
 import scipy.sparse as sp
 
-from polyseme.senses import Sense, senses_of
+from polyseme.senses.describe import Sense, senses_of
 from polyseme.text.corpora.records import Record
 from polyseme.text.model import TextModel
 

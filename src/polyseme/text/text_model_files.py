@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from polyseme import linear_model_files
-from polyseme.names import Names
-from polyseme.presets import XRLinear
-from polyseme.sparse_rows import SparsePattern, SparseRows
-from polyseme.stored_model import (
+from polyseme.estimators.xr_linear import XRLinear
+from polyseme.files import classifier_files
+from polyseme.files.stored_model import (
     StoredModel,
     require_array,
     require_finite,
     require_range,
     require_starts,
 )
+from polyseme.inputs.names import Names
+from polyseme.inputs.sparse_rows import SparsePattern, SparseRows
 from polyseme.text.calibration import Calibration
 from polyseme.text.examples import Examples
 from polyseme.text.features import TextFeatures
@@ -39,7 +39,7 @@ def contents_of(
     """
     if not hasattr(model.features, "idf_") or not hasattr(model.classifier, "clusters_"):
         raise ValueError("the model is not trained yet; call fit before save.")
-    classifier, arrays, names = linear_model_files.contents_of(model.classifier)
+    classifier, arrays, names = classifier_files.contents_of(model.classifier)
     description = {
         "kind": KIND,
         "classifier": classifier,
@@ -83,7 +83,7 @@ def restore(model: TextModel, stored: StoredModel, n_threads: int | None) -> Non
     if not isinstance(classifier_facts, dict):
         raise _damaged(stored, "it has no classifier")
     classifier = XRLinear(n_threads=n_threads)
-    linear_model_files.restore(
+    classifier_files.restore(
         classifier, StoredModel(stored.path, classifier_facts, stored.arrays, stored.names)
     )
     n_features = classifier.n_features_in_

@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 from sklearn.base import clone
 
-from polyseme.names import Names
-from polyseme.progress import Progress
-from polyseme.sparse_rows import SparsePattern, SparseRows
+from polyseme.inputs.names import Names
+from polyseme.inputs.sparse_rows import SparsePattern, SparseRows
+from polyseme.machine.progress import Progress
 from polyseme.text.corpora.records import Record
 from polyseme.text.examples import Examples, best_documents
 from polyseme.text.features import TextFeatures, in_batches
 from polyseme.text.problem import RowBuffer
-from polyseme.update import Update, update_stacked
+from polyseme.training.update import Update, update_stacked
 
 if TYPE_CHECKING:
-    from polyseme.presets import XRLinear
+    from polyseme.estimators.xr_linear import XRLinear
     from polyseme.text.model import TextModel
 
 __all__ = ["update_text_model"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from polyseme.extras import how_to_install
+from polyseme.machine.extras import how_to_install
 from polyseme.text.corpora.table import TableSource
 
 __all__ = ["ParquetFile"]

@@ -1,0 +1,377 @@
+"""What training would take, from training on a few samples of the documents.
+
+A job's size decides how much work each phase has; the formulas are in `polyseme.cost.formulas`.
+How long a unit of work takes, and how much memory, is measured on this machine with samples of the
+data.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from polyseme.cost.formulas import (
+    JobSize,
+    WeightLaw,
+    count_weights,
+    phase_memory,
+    phase_work,
+    positives_of_node,
+    positives_of_slot,
+    prediction_work,
+    slowdown,
+    uncertainty,
+)
+from polyseme.cost.memory import available_memory, forget_peak, peak_memory, resident_memory
+from polyseme.estimators.parameters import check_parameters
+from polyseme.files.classifier_files import contents_of
+from polyseme.inputs.features import check_features
+from polyseme.inputs.labels import check_labels, refuse_mostly_absent_labels
+from polyseme.inputs.sparse_rows import SparsePattern, SparseRows
+from polyseme.machine.progress import Progress
+from polyseme.machine.threads import count_threads
+from polyseme.partition.label_tree import MAX_DOCUMENTS, MAX_FEATURES, LabelTree
+from polyseme.training.cross_matching import usable_folds
+from polyseme.training.training_rows import cluster_targets
+
+if TYPE_CHECKING:
+    from polyseme.estimators.xr_linear import XRLinear
+
+__all__ = ["Range", "TrainingEstimate", "estimate_training"]
+
+FIRST_SAMPLE_ENTRIES = 150_000
+SAMPLE_SECONDS = 0.8  # samples grow until one takes as long
+MAX_SAMPLES = 4
+N_QUERIES = 1000
+N_PREDICTION_PASSES = 7  # the median counts: one pass is short and easily disturbed
+# Dense arrays that each thread keeps, some numbers a feature; they do not grow with documents.
+BYTES_PER_FEATURE_AND_THREAD = 16
+
+
+@dataclass(frozen=True)
+class Range:
+    """A figure with what it may be less and more."""
+
+    about: float
+    low: float
+    high: float
+
+    @classmethod
+    def around(cls, figure: float, factor: float) -> Range:
+        """Return figure / factor to figure * factor."""
+        return cls(figure, figure / factor, figure * factor)
+
+    @classmethod
+    def exactly(cls, figure: float) -> Range:
+        """Return what is known for certain."""
+        return cls(figure, figure, figure)
+
+    def __add__(self, other: Range) -> Range:
+        """Return the range of the sum."""
+        return Range(self.about + other.about, self.low + other.low, self.high + other.high)
+
+    def __mul__(self, times: float) -> Range:
+        """Return the range of so many times the figure."""
+        return Range(self.about * times, self.low * times, self.high * times)
+
+
+@dataclass(frozen=True)
+class TrainingEstimate:
+    """What training would take on this machine.
+
+    Attributes
+    ----------
+    seconds : dict of str to Range
+        Of each phase of `fit`.
+    total_seconds : Range
+    peak_bytes : Range or None
+        Of the whole process, the data included; None where the system does not tell.
+    available_bytes : int or None
+        What this process may have.
+    model_bytes : Range
+        On disk.
+    microseconds_per_document : Range
+        Prediction of many documents at once, with all threads.
+    n_documents, n_labels : int
+        Of the whole job.
+    n_sampled : int
+        Documents of the largest sample.
+    peak_phase : str
+        The phase that needs most memory.
+    """
+
+    seconds: dict[str, Range]
+    total_seconds: Range
+    peak_bytes: Range | None
+    available_bytes: int | None
+    model_bytes: Range
+    microseconds_per_document: Range
+    n_documents: int
+    n_labels: int
+    n_sampled: int
+    peak_phase: str
+
+    @property
+    def fits(self) -> bool | None:
+        """Whether the peak is below what is available; None if either is not known."""
+        if self.peak_bytes is None or self.available_bytes is None:
+            return None
+        return self.peak_bytes.about <= self.available_bytes
+
+
+# Samples
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A training on some of the documents, and what it took."""
+
+    size: JobSize
+    seconds: Mapping[str, float]
+    peaks: Mapping[str, int]  # above what was there before; empty where not known
+    n_weights: tuple[int, ...]  # of each level of the matcher, and of the ranker
+    n_model_bytes: int
+    n_record_bytes: int  # of these, what each level keeps for every feature, used or not
+    prediction_seconds: float  # a document
+
+
+class _WatchedProgress(Progress):
+    """Notes the peak of memory of each phase besides its time."""
+
+    def __init__(self) -> None:
+        super().__init__(enabled=False)
+        self.peaks: dict[str, int] = {}
+
+    @contextmanager
+    def phase(self, name: str, total: int | None = None) -> Iterator[Any]:
+        """Time and watch a phase."""
+        is_known = forget_peak()
+        with super().phase(name, total) as step:
+            yield step
+        peak = peak_memory()
+        if is_known and peak is not None:
+            self.peaks[name] = max(peak, self.peaks.get(name, 0))
+
+
+def estimate_training(
+    model: XRLinear, X: Any, Y: Any, *, label_names: Any = None
+) -> TrainingEstimate:
+    """Estimate what ``model.fit(X, Y)`` would take on this machine, in a few seconds.
+
+    Parameters
+    ----------
+    model : XRLinear
+        Its parameters count; it stays as it is.
+    X, Y, label_names
+        As for `fit`.
+    """
+    check_parameters(model)
+    features = check_features(X)
+    labels, names = check_labels(Y, features.n_rows, label_names=label_names)
+    refuse_mostly_absent_labels(labels)
+    n_names_bytes = 0 if names is None else sum(len(str(name)) + 8 for name in names)
+    before, available = resident_memory(), available_memory()
+
+    samples = _train_on_samples(model, features, labels)
+    last = samples[-1]
+    tree = LabelTree.shape_for(labels.n_columns, model.branching, model.max_leaf_size)
+    job = _whole_job(last, features, labels, tree)
+    factor = uncertainty(job.n_documents, last.size.n_documents)
+
+    of_node, of_slot = _weight_laws(samples)
+    n_weights = count_weights(job, of_node, of_slot)
+    if last.size.n_documents == job.n_documents:  # nothing to guess
+        n_weights = sum(last.n_weights[:-1]), last.n_weights[-1]
+    model_growth = sum(n_weights) / max(1, sum(last.n_weights))
+    seconds = _phase_seconds(last, job, model_growth)
+    peaks = _phase_peaks(
+        last, job, n_weights[1], features.n_columns, count_threads(model.n_threads)
+    )
+    peak_phase = max(peaks, key=lambda phase: peaks[phase], default="")
+    to_predict = prediction_work(job) / max(1.0, prediction_work(last.size))
+    to_predict *= slowdown(model_growth)
+    return TrainingEstimate(
+        seconds={phase: Range.around(taken, factor) for phase, taken in seconds.items()},
+        total_seconds=Range.around(sum(seconds.values()), factor),
+        peak_bytes=None
+        if before is None or not peaks
+        else Range.around(peaks[peak_phase], factor) + Range.exactly(before),
+        available_bytes=available,
+        model_bytes=Range.around(_model_bytes(last, job, sum(n_weights)), factor)
+        + Range.exactly(n_names_bytes),
+        microseconds_per_document=Range.around(1e6 * last.prediction_seconds * to_predict, factor),
+        n_documents=job.n_documents,
+        n_labels=labels.n_columns,
+        n_sampled=last.size.n_documents,
+        peak_phase=peak_phase,
+    )
+
+
+def _train_on_samples(model: XRLinear, X: SparseRows, Y: SparsePattern) -> list[Sample]:
+    """Train on more and more documents until one training took long enough to be measured."""
+    order = np.random.default_rng(model.seed).permutation(X.n_rows)
+    n = math.ceil(FIRST_SAMPLE_ENTRIES / max(1.0, X.n_stored / max(1, X.n_rows)))
+    samples: list[Sample] = []
+    while len(samples) < MAX_SAMPLES:
+        n = min(X.n_rows, max(n, model.match_folds))
+        rows = np.sort(order[:n])
+        samples.append(_train_on(model, X.take(rows), _with_used_labels(Y.take(rows))))
+        taken = sum(samples[-1].seconds.values())
+        if n == X.n_rows or taken >= SAMPLE_SECONDS:
+            break
+        n = math.ceil(n * min(6.0, max(2.0, 1.5 * SAMPLE_SECONDS / max(taken, 1e-3))))
+    return samples
+
+
+def _with_used_labels(Y: SparsePattern) -> SparsePattern:
+    used = np.unique(Y.columns)
+    columns = np.searchsorted(used, Y.columns).astype(np.int32)
+    return SparsePattern(Y.starts, columns, max(1, len(used)))
+
+
+def _train_on(model: XRLinear, X: SparseRows, Y: SparsePattern) -> Sample:
+    watch = _WatchedProgress()
+    trained = type(model)(**model.get_params())
+    setattr(trained, "_progress", lambda: watch)  # noqa: B010, a method of the class otherwise
+    matrices = X.to_scipy(), Y.to_scipy()
+    forget_peak()
+    before = resident_memory() or 0
+    trained.fit(*matrices)
+
+    queries = X.rows(0, min(X.n_rows, N_QUERIES)).to_scipy()
+    passes = []
+    for _ in range(N_PREDICTION_PASSES):
+        began = time.perf_counter()
+        trained.predict_top_k(queries, 10)
+        passes.append(time.perf_counter() - began)
+    prediction_seconds = float(np.median(passes)) / queries.shape[0]
+
+    targets = cluster_targets(Y, trained.clusters_)
+    tree = trained.tree_
+    nodes = [tree.ancestors(targets, level).n_stored for level in range(tree.n_levels + 1)]
+    size = JobSize(
+        **_counts(X, Y),
+        slots_per_label=trained.clusters_.n_slots / trained.clusters_.n_labels,
+        fan_outs=tree.fan_outs,
+        nodes_per_document=tuple(count / X.n_rows for count in nodes),
+        beam_size=model.beam_size,
+        training_rows=model.training_rows,
+        match_folds=usable_folds(X.n_rows, model.match_folds),
+    )
+    ranker = trained.ranker_.weights
+    assert ranker is not None
+    _, arrays, _ = contents_of(trained)
+    return Sample(
+        size=size,
+        seconds=trained.phase_seconds_,
+        peaks={phase: max(0, peak - before) for phase, peak in watch.peaks.items()},
+        n_weights=tuple(level.n_weights for level in (*trained.matcher_.levels, ranker)),
+        n_model_bytes=sum(array.nbytes for array in arrays.values()),
+        n_record_bytes=sum(
+            array.nbytes for name, array in arrays.items() if name.endswith(".record_sizes")
+        ),
+        prediction_seconds=prediction_seconds,
+    )
+
+
+def _counts(X: SparseRows, Y: SparsePattern) -> dict[str, Any]:
+    """Return the sizes that the data alone decide."""
+    n_documents = np.bincount(Y.columns, minlength=1)
+    n_entries = np.bincount(Y.columns, np.repeat(np.diff(X.starts), np.diff(Y.starts)), 1)
+    n_summed = n_entries * np.minimum(1, MAX_DOCUMENTS / np.maximum(1, n_documents))
+    return {
+        "n_documents": X.n_rows,
+        "n_entries": X.n_stored,
+        "n_pairs": Y.n_stored,
+        "n_summed_entries": float(n_summed.sum()),
+        "n_label_entries": float(np.minimum(n_summed, MAX_FEATURES).sum()),
+        "n_used_labels": int(np.count_nonzero(n_documents)),
+    }
+
+
+# From the samples to the whole
+
+
+def _whole_job(sample: Sample, X: SparseRows, Y: SparsePattern, tree: LabelTree) -> JobSize:
+    n_pairs_per_document = Y.n_stored / X.n_rows
+    most = max(1.0, n_pairs_per_document * sample.size.slots_per_label)
+    nodes = tuple(
+        min(most, _nodes_per_document(sample.size, tree.n_nodes(level)), tree.n_nodes(level))
+        for level in range(tree.n_levels + 1)
+    )
+    return replace(sample.size, **_counts(X, Y), fan_outs=tree.fan_outs, nodes_per_document=nodes)
+
+
+def _nodes_per_document(sample: JobSize, n_nodes: int) -> float:
+    """Nodes of a document's labels on a level of so many: straight lines in the logarithms."""
+    x = [math.log(sample.n_nodes(level)) for level in range(len(sample.fan_outs) + 1)]
+    y = [math.log(max(1e-3, nodes)) for nodes in sample.nodes_per_document]
+    at = math.log(n_nodes)
+    if at <= x[-1] or len(x) < 2:
+        return math.exp(float(np.interp(at, x, y)))
+    slope = (y[-1] - y[-2]) / max(x[-1] - x[-2], 1e-9)
+    return math.exp(y[-1] + slope * (at - x[-1]))
+
+
+def _weight_laws(samples: list[Sample]) -> tuple[WeightLaw, WeightLaw]:
+    node_points: list[tuple[float, float]] = []
+    slot_points: list[tuple[float, float]] = []
+    for sample in samples[-2:]:
+        size = sample.size
+        for level, n_weights in enumerate(sample.n_weights[:-1], start=1):
+            node_points.append((positives_of_node(size, level), n_weights / size.n_nodes(level)))
+        n_slots = max(1.0, size.n_used_labels * size.slots_per_label)
+        slot_points.append((positives_of_slot(size), sample.n_weights[-1] / n_slots))
+    of_slot = WeightLaw.fit(*zip(*slot_points, strict=True))
+    # A sample may have too few labels for a tree; then nodes are taken for slots.
+    return WeightLaw.fit(*zip(*node_points, strict=True)) if node_points else of_slot, of_slot
+
+
+def _model_bytes(sample: Sample, job: JobSize, n_weights: float) -> float:
+    records = sample.n_record_bytes / len(sample.n_weights) * (len(job.fan_outs) + 1)
+    per_weight = (sample.n_model_bytes - sample.n_record_bytes) / max(1, sum(sample.n_weights))
+    return records + per_weight * n_weights
+
+
+def _phase_seconds(sample: Sample, job: JobSize, model_growth: float) -> dict[str, float]:
+    """Scale the measured seconds; solvers and matching slow down as their data grow.
+
+    Held-out matching does not: what it does once for each fold weighs more in a sample.
+    """
+    whole, part = phase_work(job), phase_work(sample.size)
+    solving = sample.seconds["Training the ranker"] / max(1.0, part["Training the ranker"])
+    seconds = {}
+    for phase, taken in sample.seconds.items():
+        ratio = _ratio(whole[phase], part[phase])
+        seconds[phase] = taken * ratio
+        if part[phase] == 0 and whole[phase]:  # too few labels in the sample for a tree
+            seconds[phase] = solving * whole[phase]
+        if phase.startswith("Training"):
+            seconds[phase] *= slowdown(ratio)
+        elif phase == "Matching":
+            seconds[phase] *= slowdown(model_growth)
+    return seconds
+
+
+def _ratio(whole: float, part: float) -> float:
+    return whole / part if part else 1.0
+
+
+def _phase_peaks(
+    sample: Sample, job: JobSize, n_ranker_weights: float, n_features: int, n_threads: int
+) -> dict[str, float]:
+    """Scale the measured peaks, but for what depends on features and threads alone."""
+    fixed = BYTES_PER_FEATURE_AND_THREAD * n_features * n_threads
+    whole = phase_memory(job, n_ranker_weights)
+    part = phase_memory(sample.size, sample.n_weights[-1])
+    return {
+        phase: peak
+        + max(0.0, _ratio(whole[phase], part[phase]) - 1) * max(peak - fixed, 0.2 * peak)
+        for phase, peak in sample.peaks.items()
+    }

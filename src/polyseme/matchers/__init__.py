@@ -1,5 +1,0 @@
-"""Matchers: one file a kind."""
-
-from polyseme.matchers.linear_tree import LinearTreeMatcher
-
-__all__ = ["LinearTreeMatcher"]

@@ -1,0 +1,6 @@
+"""From labels to a tree, its leaves (the clusters), and the slots in them.
+
+`label_tree` groups similar labels. `label_clusters` is the slot table. `co_occurrence` counts
+which clusters the documents of a label are matched to, `assignment` chooses slots by that.
+`merging` goes back from scores of slots to scores of labels.
+"""

@@ -1,0 +1,291 @@
+"""The senses of a label: what sets its slots apart."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from polyseme.inputs.features import check_features
+from polyseme.inputs.labels import check_labels
+from polyseme.inputs.sparse_rows import SparsePattern
+
+if TYPE_CHECKING:
+    from polyseme.estimators.xr_linear import XRLinear
+
+__all__ = [
+    "Sense",
+    "division_scores",
+    "label_number",
+    "most_split",
+    "senses_of",
+    "slot_similarity",
+    "slots_differ",
+    "split_order",
+    "split_scores",
+]
+
+ENOUGH_TO_SPLIT = 10  # documents; the splits of rarer labels mean little
+# Of slots that are called senses. The demo's labels with two true senses are nearly all below it,
+# most of its other labels above.
+MOST_SIMILAR_SENSES = 0.9
+
+
+@dataclass(frozen=True)
+class Sense:
+    """One slot of a label.
+
+    Attributes
+    ----------
+    slot, cluster : int
+    share : float
+        How many of the label's training documents were matched to the cluster when the slots
+        were chosen, from 0 to 1. Shares of two senses may overlap: a document is matched to
+        several clusters.
+    strongest : list of (str or int, float)
+        The features that speak most for the label here, by name if the model knows names, with
+        their weights.
+    neighbours : list of (str or int)
+        The labels beside it in the cluster, those with most training documents first.
+    documents : list of int
+        Rows of the given data that have the label and whose best cluster among the label's is
+        this one, surest first; empty if no data was given.
+    """
+
+    slot: int
+    cluster: int
+    share: float
+    strongest: list[tuple[str | int, float]]
+    neighbours: list[str | int]
+    documents: list[int] = field(default_factory=list)
+
+
+def label_number(model: XRLinear, label: str | int) -> int:
+    """Return the number of a label that is given by name, or by its number."""
+    if model.label_names_ is not None:
+        if label in model.label_names_:
+            return model.label_names_.index(label)
+        if isinstance(label, str) and not label.isdecimal():
+            return model.label_names_.index(label)  # says which names are close
+    if isinstance(label, str) and not label.isdecimal():
+        raise ValueError(f"this model has no label names; give a number instead of {label!r}")
+    number = int(label)
+    if not 0 <= number < model.n_labels_:
+        raise ValueError(
+            f"no label {label!r}: labels are numbered from 0 to {model.n_labels_ - 1}"
+        )
+    return number
+
+
+def senses_of(
+    model: XRLinear,
+    label: str | int,
+    X: Any = None,
+    Y: Any = None,
+    *,
+    n_features: int = 10,
+    n_neighbours: int = 8,
+    n_documents: int = 5,
+) -> list[Sense]:
+    """Describe each slot of a label.
+
+    Parameters
+    ----------
+    model : XRLinear
+    label : str or int
+        A name, if the model has names, or a label's number.
+    X, Y : optional
+        Documents and their labels, usually the training data; if given, each sense lists
+        documents of the label that belong to it.
+    n_features, n_neighbours, n_documents : int
+        How many of each to list at most.
+
+    Returns
+    -------
+    list of Sense
+        The one that covers most of the label first.
+    """
+    number = label_number(model, label)
+    slots = model.clusters_.slots_of(number)
+    documents: dict[int, list[int]] = {int(slot): [] for slot in slots}
+    if X is not None and Y is not None:
+        documents = _documents_of(model, number, slots, X, Y, n_documents)
+    senses = [
+        Sense(
+            slot=int(slot),
+            cluster=int(model.clusters_.cluster_of_slot[slot]),
+            share=float(model.slot_documents_[slot] / max(1, model.label_counts_[number])),
+            strongest=_strongest(model, int(slot), n_features),
+            neighbours=_neighbours(model, int(slot), n_neighbours),
+            documents=documents[int(slot)],
+        )
+        for slot in slots
+    ]
+    return sorted(senses, key=lambda sense: (-sense.share, sense.slot))
+
+
+def slot_similarity(model: XRLinear, label: int) -> float:
+    """Return the cosine between the weights of a label's two slots that are least alike.
+
+    1 for a label with one slot, and for slots without any weights.
+    """
+    weights = model.ranker_.weights
+    assert weights is not None
+    clusters = model.clusters_
+    found = [
+        weights.slot_weights(int(clusters.cluster_of_slot[slot]), int(slot))
+        for slot in clusters.slots_of(label)
+    ]
+    return min((_cosine(*a, *b) for a, b in combinations(found, 2)), default=1.0)
+
+
+def slots_differ(model: XRLinear, label: int) -> bool:
+    """Return whether the words of a label's slots differ enough to call them senses.
+
+    One word that gives the label away in all its senses can hide that they differ.
+    """
+    return slot_similarity(model, label) < MOST_SIMILAR_SENSES
+
+
+def _cosine(
+    columns_a: npt.NDArray[np.int32],
+    values_a: npt.NDArray[np.float32],
+    columns_b: npt.NDArray[np.int32],
+    values_b: npt.NDArray[np.float32],
+) -> float:
+    if len(columns_a) == len(columns_b) == 0:
+        return 1.0
+    _, in_a, in_b = np.intersect1d(columns_a, columns_b, assume_unique=True, return_indices=True)
+    lengths = float(np.linalg.norm(values_a) * np.linalg.norm(values_b))
+    return float(values_a[in_a] @ values_b[in_b]) / lengths if lengths > 0 else 0.0
+
+
+def split_scores(model: XRLinear) -> npt.NDArray[np.float64]:
+    """Return how evenly each label's documents fall into its slots, shape (n_labels,).
+
+    One minus the share of the label's largest slot among the visits to all its slots: 0 for a
+    label with one slot, or one whose documents all go to one; 0.5 for an even split in two.
+    """
+    clusters = model.clusters_
+    visits = np.bincount(
+        clusters.labels, weights=model.slot_documents_, minlength=clusters.n_labels
+    )
+    largest = np.zeros(clusters.n_labels)
+    np.maximum.at(largest, clusters.labels, model.slot_documents_)
+    return 1 - np.divide(largest, visits, out=np.ones_like(largest), where=visits > 0)
+
+
+def most_split(
+    model: XRLinear, n: int = 10, *, min_documents: int = ENOUGH_TO_SPLIT
+) -> list[tuple[str | int, float]]:
+    """Return the labels whose documents are divided most between their slots.
+
+    A label counts as divided by the documents that only one of its slots would reach: a label
+    whose two clusters always come together in the beam has one sense in two places.
+
+    Parameters
+    ----------
+    n : int
+        How many labels to return.
+    min_documents : int
+        Labels with fewer training documents are left out: their splits mean little.
+
+    Returns
+    -------
+    list of (name or number, float)
+        With the score of `division_scores`, highest first.
+    """
+    scores = division_scores(model)
+    order = split_order(model, scores, min_documents=min_documents)[:n]
+    return [(_label_name(model, int(label)), float(scores[label])) for label in order]
+
+
+def split_order(
+    model: XRLinear,
+    scores: npt.NDArray[np.float64],
+    *,
+    min_documents: int = ENOUGH_TO_SPLIT,
+) -> npt.NDArray[np.int64]:
+    """Return the labels that are divided, most divided first, then most frequent first.
+
+    Parameters
+    ----------
+    scores : ndarray of float64, shape (n_labels,)
+        Those of `division_scores`.
+    min_documents : int
+        Labels with fewer training documents are left out.
+    """
+    counts = model.label_counts_
+    divided = np.flatnonzero((scores > 0) & (counts >= min_documents))
+    return divided[np.lexsort((divided, -counts[divided], -scores[divided]))]
+
+
+def division_scores(model: XRLinear) -> npt.NDArray[np.float64]:
+    """Return `split_scores`, less where one document reaches several slots, shape (n_labels,)."""
+    return split_scores(model) * _exclusive_share(model)
+
+
+def _exclusive_share(model: XRLinear) -> npt.NDArray[np.float64]:
+    """Share of a label's documents that are surely not matched to all of its slots, 0 to 1."""
+    clusters = model.clusters_
+    smallest = np.full(clusters.n_labels, np.inf)
+    np.minimum.at(smallest, clusters.labels, model.slot_documents_)
+    shared_at_most = smallest / np.maximum(1, model.label_counts_)
+    return np.where(clusters.copies > 1, 1 - np.minimum(1, shared_at_most), 0.0)
+
+
+def _label_name(model: XRLinear, label: int) -> str | int:
+    return label if model.label_names_ is None else model.label_names_[label]
+
+
+def _strongest(model: XRLinear, slot: int, n: int) -> list[tuple[str | int, float]]:
+    weights = model.ranker_.weights
+    assert weights is not None
+    features, values = weights.slot_weights(int(model.clusters_.cluster_of_slot[slot]), slot)
+    order = [i for i in np.lexsort((features, -values))[:n] if values[i] > 0]
+    names = model.feature_names_
+    return [
+        (int(features[i]) if names is None else names[int(features[i])], float(values[i]))
+        for i in order
+    ]
+
+
+def _neighbours(model: XRLinear, slot: int, n: int) -> list[str | int]:
+    clusters = model.clusters_
+    cluster = clusters.cluster_of_slot[slot]
+    labels = clusters.labels[clusters.starts[cluster] : clusters.starts[cluster + 1]]
+    others = labels[labels != clusters.labels[slot]]
+    order = np.lexsort((others, -model.label_counts_[others]))[:n]
+    return [_label_name(model, int(label)) for label in others[order]]
+
+
+def _documents_of(
+    model: XRLinear, label: int, slots: npt.NDArray[np.int64], X: Any, Y: Any, n: int
+) -> dict[int, list[int]]:
+    """Return the rows with the label under the slot whose cluster suits each best."""
+    features = check_features(X, n_features=model.n_features_in_)
+    known = None if model.label_names_ is None else list(model.label_names_)
+    labels, _ = check_labels(Y, features.n_rows, label_names=known)
+    rows = _rows_with(labels, label)
+    if len(rows) == 0:
+        return {int(slot): [] for slot in slots}
+    matched = model.matcher_.match(features.take(rows), model.beam_size).to_scipy()
+    clusters = model.clusters_.cluster_of_slot[slots]
+    reached = matched.tocsc()[:, clusters].tocoo()
+    scores = np.full(reached.shape, -np.inf)  # bare margins may be negative
+    scores[reached.row, reached.col] = reached.data
+    best = scores.argmax(axis=1)
+    found: dict[int, list[int]] = {}
+    for position, slot in enumerate(slots):
+        own = np.flatnonzero((best == position) & np.isfinite(scores[:, position]))
+        surest = own[np.argsort(-scores[own, position], kind="stable")][:n]
+        found[int(slot)] = [int(rows[i]) for i in surest]
+    return found
+
+
+def _rows_with(labels: SparsePattern, label: int) -> npt.NDArray[np.int64]:
+    entries = np.flatnonzero(labels.columns == label)
+    return np.searchsorted(labels.starts, entries, side="right") - 1

@@ -1,0 +1,423 @@
+"""More documents and new labels for a trained model, without training everything again.
+
+Features and tree stay. New documents are matched by the present matcher, which has not seen them;
+a new label gets slots in the clusters that most of its documents are matched to. Then only the
+clusters with labels of new documents, and the nodes above them, are trained anew, on their old
+documents and the new ones. All other weights stay bit for bit, and labels keep their numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
+
+from polyseme.estimators.parameters import check_parameters
+from polyseme.estimators.xr_linear import XRLinear
+from polyseme.inputs.features import check_features
+from polyseme.inputs.labels import check_labels
+from polyseme.inputs.names import Names
+from polyseme.inputs.sparse_rows import SparsePattern, SparseRows
+from polyseme.machine.threads import count_threads
+from polyseme.partition.assignment import default_max_cluster_size
+from polyseme.partition.co_occurrence import CoOccurrence, co_occurrence, objective
+from polyseme.partition.label_clusters import LabelClusters
+from polyseme.training.cross_matching import split_into_folds
+from polyseme.training.training_rows import choose_training_rows, cluster_targets
+
+__all__ = ["Update", "added_since_training", "place_labels", "update_stacked", "updated"]
+
+# Beyond these a full training is due. Rules of thumb: tree, words and calibration grow old.
+MOST_NEW_DOCUMENTS = 0.2  # as a share of those that the last full training had
+MOST_NEW_LABELS = 0.1
+LEAST_REACH = 0.75  # of new labels, as a share of that of known ones
+MOST_WITHOUT_ROOM = 0.1  # as a share of the new labels
+# Popular clusters are filled to the limit by training; new labels need some room there.
+ROOM_FOR_NEW_LABELS = 1.25
+
+
+@dataclass(frozen=True)
+class Update:
+    """What an update did, and whether a full training is due.
+
+    Attributes
+    ----------
+    n_documents, n_labels : int
+        New ones.
+    n_changed_clusters, n_clusters : int
+        Clusters that were trained anew, and all.
+    known_reach : float or None
+        Share of the pairs of new document and known label that the beam reaches; the matcher
+        had not seen these documents. None if there are none.
+    new_reach : float or None
+        The same for new labels, placed by one half of the new documents and counted on the
+        other. None if no new label is in both halves.
+    n_without_room : int
+        New labels for which all clusters that suit them were full.
+    n_repeated : int
+        New documents that are old ones, with the same features and labels; they count twice now.
+    unknown_words : float or None
+        Share of words of the new texts that the features do not know.
+    full_training_due : tuple of str
+        Why, a sentence each; empty if it is not.
+    seconds : dict of str to float
+    """
+
+    n_documents: int
+    n_labels: int
+    n_changed_clusters: int
+    n_clusters: int
+    known_reach: float | None = None
+    new_reach: float | None = None
+    n_without_room: int = 0
+    n_repeated: int = 0
+    unknown_words: float | None = None
+    full_training_due: tuple[str, ...] = ()
+    seconds: dict[str, float] = field(default_factory=dict)
+
+
+def updated(
+    model: XRLinear,
+    X_old: Any,
+    Y_old: Any,
+    X_new: Any,
+    Y_new: Any,
+    *,
+    label_names: Sequence[str | int] = (),
+    retrain_matcher: bool = True,
+) -> tuple[XRLinear, Update]:
+    """Return a model that knows more documents and labels; the given one stays as it is.
+
+    Parameters
+    ----------
+    model : XRLinear
+        Trained.
+    X_old, Y_old
+        What it was trained on, in any form that `fit` takes: a cluster can only be trained
+        anew with its old documents too.
+    X_new : shape (n_new_documents, n_features)
+    Y_new : shape (n_new_documents, n_labels + n_new_labels), or lists of labels
+        The first columns are the known labels.
+    label_names : sequence of str or int
+        Names of the new labels, if the known ones have names.
+    retrain_matcher : bool
+        Whether nodes above changed clusters are trained anew. If not, the beam of every
+        document stays as it is, and new labels are reached through the paths that exist.
+
+    Returns
+    -------
+    model : XRLinear
+    update : Update
+    """
+    check_is_fitted(model, "clusters_")
+    known, n_features = model._known_labels(), model.n_features_in_
+    old_features = check_features(X_old, n_features=n_features, model_name="The model")
+    new_features = check_features(X_new, n_features=n_features, model_name="The model")
+    old_labels, _ = check_labels(Y_old, old_features.n_rows, label_names=known)
+    if old_labels.n_columns != model.n_labels_:
+        raise ValueError(
+            f"Y_old has {old_labels.n_columns} labels, but the model has {model.n_labels_}."
+        )
+    if known is None and len(label_names) > 0:
+        raise ValueError("The model's labels have no names, so new ones cannot have any.")
+    all_names = None if known is None else [*known, *label_names]
+    if all_names is not None:
+        _refuse_duplicates(known or [], label_names)
+    new_labels, names_found = check_labels(Y_new, new_features.n_rows, label_names=all_names)
+    if known is None and names_found is not None:
+        raise ValueError("The model's labels have no names; give Y_new as a matrix.")
+    if new_labels.n_columns < model.n_labels_:
+        raise ValueError(
+            f"Y_new has {new_labels.n_columns} labels, but the model has {model.n_labels_}; known "
+            "labels come first, new ones after them."
+        )
+    return update_stacked(
+        model,
+        SparseRows.stack([old_features, new_features]),
+        SparsePattern.stack([old_labels, new_labels], new_labels.n_columns),
+        old_features.n_rows,
+        label_names=label_names,
+        retrain_matcher=retrain_matcher,
+    )
+
+
+def update_stacked(
+    model: XRLinear,
+    X: SparseRows,
+    Y: SparsePattern,
+    n_old: int,
+    *,
+    label_names: Sequence[str | int],
+    retrain_matcher: bool = True,
+    has_unseen: bool = False,
+) -> tuple[XRLinear, Update]:
+    """Do the work of `updated` on checked matrices with the old documents first.
+
+    Parameters
+    ----------
+    n_old : int
+        How many rows are old.
+    has_unseen : bool
+        Whether there may be old documents that the model was not trained on: held-out ones.
+    """
+    check_parameters(model)
+    _check_old(model, Y.rows(0, n_old), has_unseen)
+    n_known, n_threads = model.n_labels_, count_threads(model.n_threads)
+    X_new, Y_new = X.rows(n_old, X.n_rows), Y.rows(n_old, Y.n_rows)
+    counts = np.bincount(Y.columns, minlength=Y.n_columns)
+    if (counts[n_known:] == 0).any():
+        label = n_known + int(counts[n_known:].argmin())
+        raise ValueError(f"the new label in column {label} has no document; leave it out.")
+
+    progress = model._progress()
+    with progress:
+        with progress.phase("Matching new documents", X_new.n_rows) as step:
+            matched = model.matcher_.match(X_new, model.beam_size, progress=step)
+        with progress.phase("Placing new labels"):
+            placing = _Placing(model, matched, n_threads)
+            unplaced = Y_new.to_scipy()[:, n_known:]
+            placed, n_without_room = placing.place(unplaced)
+            clusters = LabelClusters.from_matrix(
+                sp.vstack([model.clusters_.to_matrix(), placed], format="csc")
+            )
+            known_reach = placing.known_reach(Y_new.to_scipy()[:, :n_known])
+            new_reach = placing.held_out_reach(unplaced)
+        targets = cluster_targets(Y, clusters)
+        is_changed = np.zeros(clusters.n_clusters, dtype=np.bool_)
+        is_changed[targets.columns[targets.starts[n_old] :]] = True
+
+        matcher, ranker = model.matcher_, model.ranker_
+        if retrain_matcher:
+            with progress.phase("Training changed nodes") as step:
+                matcher = matcher.retrained(is_changed, X, targets, model.tree_, progress=step)
+        n_slots = int(clusters.sizes[is_changed].sum())
+        with progress.phase("Training changed clusters", n_slots) as step:
+            reached = None
+            if model.training_rows != "teacher-forcing" or model.sense_positives:
+                reached = matcher.match(X, model.beam_size)
+            rows = choose_training_rows(model.training_rows, targets, reached)
+            own = reached.pattern() if model.sense_positives and reached is not None else None
+            ranker = ranker.retrained(
+                is_changed, X, Y, clusters, rows, own_documents=own, progress=step
+            )
+    model._check_trained(matcher, ranker)
+
+    update = Update(
+        n_documents=X_new.n_rows,
+        n_labels=Y.n_columns - n_known,
+        n_changed_clusters=int(is_changed.sum()),
+        n_clusters=clusters.n_clusters,
+        known_reach=known_reach,
+        new_reach=new_reach,
+        n_without_room=n_without_room,
+        n_repeated=_count_repeated(X, Y, n_old),
+        seconds=dict(progress.seconds),
+    )
+    grown: XRLinear = clone(model)
+    for name, value in vars(model).items():
+        if name.endswith("_"):
+            setattr(grown, name, value)
+    grown.matcher_, grown.ranker_, grown.clusters_ = matcher, ranker, clusters
+    grown.n_documents_, grown.n_labels_ = X.n_rows, Y.n_columns
+    grown.label_counts_ = counts
+    grown.slot_documents_ = _slot_documents(model, clusters, Y_new, matched, counts, n_threads)
+    if model.label_names_ is not None:
+        grown.label_names_ = Names.from_list([*model.label_names_, *label_names])
+    grown.updates_ = [
+        *model.updates_,
+        {"n_documents": update.n_documents, "n_labels": update.n_labels},
+    ]
+    grown._after_fit()
+    return grown, replace(update, full_training_due=_reasons(grown, update))
+
+
+def place_labels(
+    counted: CoOccurrence,
+    sizes: npt.NDArray[np.int64],
+    copies: int,
+    max_cluster_size: int,
+) -> tuple[sp.csr_array, int]:
+    """Choose clusters for labels that have none yet, beside labels that stay where they are.
+
+    Frequent labels choose first, and all choose a first slot before any chooses a second one.
+    The order of choice is that of `polyseme.assignment`: count, sum of scores, lower id. A label
+    whose clusters are all full goes where there is most room.
+
+    Parameters
+    ----------
+    counted : CoOccurrence
+        Of the labels to place; those without documents are left out.
+    sizes : ndarray of int64, shape (n_clusters,)
+        Labels that are in each cluster already.
+    copies, max_cluster_size : int
+
+    Returns
+    -------
+    placed : csr_array of float32, shape (n_labels, n_clusters)
+    n_without_room : int
+        Labels that went where there was most room.
+    """
+    sizes = sizes.copy()
+    counts, scores = counted.counts, counted.scores.data
+    n_documents = np.diff(counted.label_rows.indptr)
+    order = [i for i in np.argsort(-n_documents, kind="stable").tolist() if n_documents[i]]
+    wanted = {}
+    for label in order:
+        own = slice(counts.indptr[label], counts.indptr[label + 1])
+        best = np.lexsort((counts.indices[own], -scores[own], -counts.data[own]))
+        wanted[label] = counts.indices[own][best].tolist()
+    pairs: list[tuple[int, int]] = []
+    n_without_room = 0
+    for copy in range(copies):
+        for label in order:
+            room = (cluster for cluster in wanted[label] if sizes[cluster] < max_cluster_size)
+            cluster = next(room, None)
+            if cluster is None:
+                if copy > 0:
+                    continue
+                cluster = int(sizes.argmin())
+                n_without_room += 1
+            wanted[label] = [other for other in wanted[label] if other != cluster]
+            sizes[cluster] += 1
+            pairs.append((label, cluster))
+    labels, clusters = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
+    ones = np.ones(len(pairs), dtype=np.float32)
+    return sp.csr_array((ones, (labels, clusters)), shape=counts.shape), n_without_room
+
+
+class _Placing:
+    """Places new labels by the matches of new documents, and says how well that went."""
+
+    def __init__(self, model: XRLinear, matched: SparseRows, n_threads: int) -> None:
+        self._clusters = model.clusters_
+        self._copies = model.copies if model.rounds > 0 else 1
+        self._max_cluster_size = model.max_cluster_size
+        self._matched, self._seed, self._n_threads = matched.to_scipy(), model.seed, n_threads
+
+    def place(self, labels: sp.csr_array, rows: Any = slice(None)) -> tuple[sp.csr_array, int]:
+        present = self._clusters
+        counted = co_occurrence(labels[rows], self._matched[rows], n_threads=self._n_threads)
+        n_labels = present.n_labels + counted.n_labels
+        limit = self._max_cluster_size or int(
+            ROOM_FOR_NEW_LABELS
+            * default_max_cluster_size(replace(present, n_labels=n_labels), self._copies)
+        )
+        return place_labels(counted, present.sizes, self._copies, limit)
+
+    def known_reach(self, labels: sp.csr_array) -> float | None:
+        if labels.nnz == 0:
+            return None
+        return objective(labels, self._matched, self._clusters) / int(labels.nnz)
+
+    def held_out_reach(self, labels: sp.csr_array) -> float | None:
+        n_pairs = n_reached = 0
+        for fold in split_into_folds(labels.shape[0], 2, self._seed):
+            others = np.setdiff1d(np.arange(labels.shape[0]), fold)
+            if len(others) == 0 or len(fold) == 0:
+                continue
+            placed, _ = self.place(labels, others)
+            is_placed = np.diff(placed.indptr) > 0
+            pairs = SparsePattern.from_scipy(labels[fold]).only_columns(is_placed)
+            chosen = LabelClusters.from_matrix(placed)
+            n_pairs += pairs.n_stored
+            n_reached += objective(pairs.to_scipy(), self._matched[fold], chosen)
+        return n_reached / n_pairs if n_pairs else None
+
+
+def _refuse_duplicates(known: Sequence[Any], new: Sequence[Any]) -> None:
+    seen = set(known)
+    for name in new:
+        if name in seen:
+            raise ValueError(
+                f"the new label {name!r} has the name of another label; names must differ."
+            )
+        seen.add(name)
+
+
+def _check_old(model: XRLinear, Y_old: SparsePattern, has_unseen: bool) -> None:
+    counts = np.bincount(Y_old.columns, minlength=model.n_labels_)[: model.n_labels_]
+    wrong = counts < model.label_counts_ if has_unseen else counts != model.label_counts_
+    if wrong.any():
+        label = int(wrong.argmax())
+        name = label if model.label_names_ is None else model.label_names_[label]
+        raise ValueError(
+            f"the old documents are not those that the model was trained on: label {name!r} has "
+            f"{counts[label]} documents and had {model.label_counts_[label]}; give the same data "
+            "again, with those of all later updates."
+        )
+
+
+def _count_repeated(X: SparseRows, Y: SparsePattern, n_old: int) -> int:
+    """Count the new documents that are among the old ones."""
+
+    def content(row: int) -> bytes:
+        entries = slice(X.starts[row], X.starts[row + 1])
+        labels = Y.columns[Y.starts[row] : Y.starts[row + 1]]
+        parts = (X.columns[entries], X.values[entries], labels)
+        return b"|".join(part.tobytes() for part in parts)
+
+    # Few old rows have the sum of columns of a new one, and only these are looked at.
+    sums = np.concatenate([[0], np.cumsum(X.columns, dtype=np.int64)])
+    keys = sums[X.starts[1:]] - sums[X.starts[:-1]]
+    alike = np.flatnonzero(np.isin(keys[:n_old], keys[n_old:])).tolist()
+    old = set(map(content, alike))
+    return sum(content(row) in old for row in range(n_old, X.n_rows))
+
+
+def _slot_documents(
+    model: XRLinear,
+    clusters: LabelClusters,
+    Y_new: SparsePattern,
+    matched: SparseRows,
+    label_counts: npt.NDArray[np.int64],
+    n_threads: int,
+) -> npt.NDArray[np.int64]:
+    if model.rounds == 0:
+        return label_counts[clusters.labels]
+    counted = co_occurrence(Y_new.to_scipy(), matched.to_scipy(), n_threads=n_threads)
+    documents = counted.count_at(clusters)
+    # Slots of known labels are in the order they had.
+    documents[clusters.labels < model.n_labels_] += model.slot_documents_
+    return documents
+
+
+def added_since_training(model: XRLinear) -> dict[str, int] | None:
+    """Return ``n_documents`` and ``n_labels`` of all updates together; None if there was none."""
+    if not model.updates_:
+        return None
+    return {
+        name: sum(past[name] for past in model.updates_) for name in ("n_documents", "n_labels")
+    }
+
+
+def _reasons(model: XRLinear, update: Update) -> tuple[str, ...]:
+    reasons = []
+    added = added_since_training(model) or {}
+    for noun, total, most in (
+        ("documents", model.n_documents_, MOST_NEW_DOCUMENTS),
+        ("labels", model.n_labels_, MOST_NEW_LABELS),
+    ):
+        n_added = added.get(f"n_{noun}", 0)
+        share = n_added / max(1, total - n_added)
+        if share > most:
+            reasons.append(
+                f"{n_added:,} {noun} were added to the {total - n_added:,} of the last full "
+                f"training, which is more than {most:.0%}."
+            )
+    usual = 1.0 if update.known_reach is None else update.known_reach
+    if update.new_reach is not None and update.new_reach < LEAST_REACH * usual:
+        reasons.append(
+            f"The beam reaches only {update.new_reach:.0%} of the new labels of documents that "
+            f"did not place them (known labels: {usual:.0%}): no present cluster suits them well."
+        )
+    if update.n_without_room > MOST_WITHOUT_ROOM * update.n_labels:
+        reasons.append(
+            f"For {update.n_without_room:,} new labels all clusters that suit them are full."
+        )
+    return tuple(reasons)
