@@ -29,7 +29,7 @@ from polyseme.backbones.linear.weights import LinearWeights
 from polyseme.inputs.features import check_features
 from polyseme.inputs.labels import check_labels
 from polyseme.inputs.sparse_rows import SparseRows
-from polyseme.training.training_rows import cluster_targets
+from polyseme.partition.training_rows import cluster_targets
 
 SOURCE = Path(__file__).with_name("machine_limits.cpp")
 SECONDS = 0.3  # for each measurement

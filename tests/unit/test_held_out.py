@@ -18,7 +18,7 @@ from tests.oracles.held_out import match_held_out as match_one_by_one
 from tests.small_data import two_senses
 from tests.small_problems import pattern, random_problem, sparse
 
-TREE = LabelTree((2, 4))
+TREE = LabelTree.uniform(2, 4)
 SMALL = two_senses(n_documents=300)
 
 

@@ -14,7 +14,7 @@ ACTIVATIONS = ["l3-hinge", "sigmoid", "none"]
 
 def fitted(X, targets, fan_outs, *, activation="l3-hinge", rows="teacher-forcing", **how):
     matcher = LinearTreeMatcher(LinearTraining(**how), rows, 3, activation)
-    return matcher.fit(sparse(X), pattern(targets), LabelTree(fan_outs))
+    return matcher.fit(sparse(X), pattern(targets), LabelTree.uniform(*fan_outs))
 
 
 def as_dicts(matched):

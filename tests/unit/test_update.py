@@ -14,7 +14,7 @@ from polyseme.inputs.labels import check_labels
 from polyseme.metrics import precision_at_k
 from polyseme.partition.co_occurrence import co_occurrence
 from polyseme.partition.label_clusters import LabelClusters
-from polyseme.training.training_rows import cluster_targets
+from polyseme.partition.training_rows import cluster_targets
 from polyseme.training.update import place_labels, updated
 from tests.small_data import topics, two_senses
 

@@ -38,7 +38,7 @@ from polyseme.machine.progress import Progress
 from polyseme.machine.threads import count_threads
 from polyseme.partition.label_tree import MAX_DOCUMENTS, MAX_FEATURES, LabelTree
 from polyseme.training.cross_matching import usable_folds
-from polyseme.training.training_rows import cluster_targets
+from polyseme.partition.training_rows import cluster_targets
 
 if TYPE_CHECKING:
     from polyseme.estimators.xr_linear import XRLinear

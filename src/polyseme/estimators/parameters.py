@@ -9,7 +9,7 @@ import numpy as np
 
 from polyseme.partition.assignment import METHODS
 from polyseme.partition.merging import MERGES
-from polyseme.training.training_rows import TRAINING_ROWS
+from polyseme.partition.training_rows import TRAINING_ROWS
 
 __all__ = ["check_parameters"]
 

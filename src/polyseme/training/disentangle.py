@@ -16,7 +16,7 @@ from polyseme.partition.assignment import Assignment, CoOccurrence, co_occurrenc
 from polyseme.partition.label_clusters import LabelClusters
 from polyseme.partition.label_tree import LabelTree
 from polyseme.training.cross_matching import match_held_out
-from polyseme.training.training_rows import choose_training_rows, cluster_targets
+from polyseme.partition.training_rows import choose_training_rows, cluster_targets
 
 __all__ = ["Disentangled", "disentangle"]
 

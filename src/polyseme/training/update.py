@@ -29,7 +29,7 @@ from polyseme.partition.assignment import default_max_cluster_size
 from polyseme.partition.co_occurrence import CoOccurrence, co_occurrence, objective
 from polyseme.partition.label_clusters import LabelClusters
 from polyseme.training.cross_matching import split_into_folds
-from polyseme.training.training_rows import choose_training_rows, cluster_targets
+from polyseme.partition.training_rows import choose_training_rows, cluster_targets
 
 __all__ = ["Update", "added_since_training", "place_labels", "update_stacked", "updated"]
 
