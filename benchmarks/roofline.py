@@ -177,8 +177,8 @@ def compare(options: argparse.Namespace, limits: dict[str, float]) -> dict[str, 
     dataset = datasets.load(options.data)
     model = load(options.model, n_threads=options.threads)
     queries = dataset.X_train if dataset.X_test is None else dataset.X_test
-    predicted = prediction_counts(model, check_features(queries[:N_COUNTED]))
-    X = check_features(dataset.X_train)
+    predicted = prediction_counts(model, check_features(queries[:N_COUNTED]).all_sparse())
+    X = check_features(dataset.X_train).all_sparse()
     Y, _ = check_labels(dataset.Y_train, X.n_rows)
     trained = training_pass_counts(model, X, Y)
     return {

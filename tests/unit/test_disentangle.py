@@ -38,7 +38,7 @@ def reach(model):
 
 def pairs_reached(model, clusters):
     """Count the positive pairs whose label is in a cluster that the document is matched to."""
-    matched = model.matcher_.match(check_features(DATA.X), model.beam_size).to_scipy()
+    matched = model.matcher_.match(check_features(DATA.X).all_sparse(), model.beam_size).to_scipy()
     reached = (matched != 0).astype(int) @ clusters.to_matrix().T.astype(int)
     return int((reached.multiply(DATA.Y) > 0).sum())
 

@@ -111,7 +111,7 @@ def test_changed_clusters_are_those_of_a_training_from_zero(case, grown):
     )
     one, update = updated(model, X_old, Y_old, *every, retrain_matcher=False)
     assert update.n_changed_clusters == update.n_clusters
-    X = check_features(sp.vstack([X_old, every[0]]))
+    X = check_features(sp.vstack([X_old, every[0]])).all_sparse()
     wide = sp.csr_array((Y_old.data, Y_old.indices, Y_old.indptr), (Y_old.shape[0], 80))
     Y, _ = check_labels(sp.vstack([wide, every[1]]), X.n_rows)
     targets = cluster_targets(Y, one.clusters_)

@@ -37,7 +37,7 @@ def assert_canonical(rows: SparseRows | SparsePattern) -> None:
 @pytest.mark.parametrize("kind", [sp.csr_array, sp.csr_matrix])
 def test_every_sparse_format_gives_the_same_rows(sparse_format, kind):
     dense = small_dense()
-    rows = check_features(kind(dense).asformat(sparse_format))
+    rows = check_features(kind(dense).asformat(sparse_format)).all_sparse()
     assert_canonical(rows)
     np.testing.assert_array_equal(rows.to_scipy().toarray(), dense)
 
@@ -56,7 +56,7 @@ def test_every_kind_of_number_becomes_float32(dtype):
 def test_both_index_types_are_accepted(index_type):
     X = sp.csr_array(small_dense())
     X.indices, X.indptr = X.indices.astype(index_type), X.indptr.astype(index_type)
-    rows = check_features(X)
+    rows = check_features(X).all_sparse()
     assert_canonical(rows)
     np.testing.assert_array_equal(rows.to_scipy().toarray(), small_dense())
 
@@ -64,14 +64,14 @@ def test_both_index_types_are_accepted(index_type):
 def test_dense_array_likes_are_accepted():
     expected = np.array([[0, 1.5], [2, 0]])
     for X in (expected, expected.tolist(), np.asfortranarray(expected), expected.astype(object)):
-        rows = check_features(X)
+        rows = check_features(X).all_sparse()
         assert_canonical(rows)
         np.testing.assert_array_equal(rows.to_scipy().toarray(), expected)
 
 
 def test_a_tuple_puts_its_parts_side_by_side():
     left, right = small_dense(1), small_dense(2, (6, 3))
-    rows = check_features((sp.csc_matrix(left), right))
+    rows = check_features((sp.csc_matrix(left), right)).all_sparse()
     assert_canonical(rows)
     np.testing.assert_array_equal(rows.to_scipy().toarray(), np.hstack([left, right]))
 
@@ -104,7 +104,7 @@ def test_unsorted_and_repeated_entries_are_sorted_and_summed(data):
     X = sp.csr_array((values, columns, starts), shape=expected.shape)
     before = X.data.copy(), X.indices.copy()
 
-    rows = check_features(X)
+    rows = check_features(X).all_sparse()
 
     assert_canonical(rows)
     np.testing.assert_array_equal(rows.to_scipy().toarray(), expected)
@@ -114,7 +114,7 @@ def test_unsorted_and_repeated_entries_are_sorted_and_summed(data):
 
 def test_a_canonical_matrix_is_shared_not_copied():
     X = sp.csr_array(small_dense())
-    rows = check_features(X)
+    rows = check_features(X).all_sparse()
     assert np.shares_memory(rows.values, X.data)
     assert np.shares_memory(rows.columns, X.indices)
     assert np.shares_memory(rows.to_scipy().data, X.data)
@@ -132,11 +132,11 @@ def test_read_only_input_is_accepted():
 
 def test_small_integers_do_not_overflow_when_repeated_entries_are_summed():
     X = sp.coo_array((np.array([100, 100], dtype=np.int8), ([0, 0], [1, 1])), shape=(1, 2))
-    assert check_features(X).values.tolist() == [200.0]
+    assert check_features(X).all_sparse().values.tolist() == [200.0]
 
 
 def test_empty_rows_and_all_zero_features_are_accepted():
-    rows = check_features(sp.csr_array((3, 4)))
+    rows = check_features(sp.csr_array((3, 4))).all_sparse()
     assert rows.shape == (3, 4)
     assert rows.n_stored == 0
     assert check_features(np.zeros((0, 4))).shape == (0, 4)

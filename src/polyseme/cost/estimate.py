@@ -172,7 +172,7 @@ def estimate_training(
         As for `fit`.
     """
     check_parameters(model)
-    features = check_features(X)
+    features = check_features(X).all_sparse()
     labels, names = check_labels(Y, features.n_rows, label_names=label_names)
     refuse_mostly_absent_labels(labels)
     n_names_bytes = 0 if names is None else sum(len(str(name)) + 8 for name in names)

@@ -113,7 +113,7 @@ def first_there(folder: Path, names: tuple[str, ...]) -> Path | None:
 
 def _load_part(folder: Path, part: str) -> Part:
     features_file, labels_file = folder / f"X.{part}.npz", folder / f"Y.{part}.npz"
-    X = check_features(_load_npz(features_file), name=str(features_file))
+    X = check_features(_load_npz(features_file), name=str(features_file)).all_sparse()
     if X.n_rows == 0 and part == "tst":
         raise ValueError(
             f"{features_file} has no documents, so that the test part is empty; remove "

@@ -87,7 +87,7 @@ def write_xmc_text(path: str | os.PathLike[str], X: Any, Y: Any) -> None:
     Y : 0/1 matrix, shape (n_documents, n_labels)
         As for ``fit``, but not as names, for which the format has no place.
     """
-    features = check_features(X)
+    features = check_features(X).all_sparse()
     labels, names = check_labels(Y, features.n_rows)
     if names is not None:
         raise ValueError("Y must be a 0/1 matrix: the text format has no place for label names.")

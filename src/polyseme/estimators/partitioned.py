@@ -122,7 +122,7 @@ class PartitionedClassifier(BaseEstimator):  # type: ignore[misc]
         self
         """
         check_parameters(self)
-        features = check_features(X)
+        features = check_features(X).all_sparse()
         labels, names = check_labels(Y, features.n_rows, label_names=label_names)
         refuse_mostly_absent_labels(labels)
         names_of_labels = None if names is None else Names.from_list(names)
@@ -219,7 +219,9 @@ class PartitionedClassifier(BaseEstimator):  # type: ignore[misc]
             hasattr(X, "columns") or hasattr(self, "feature_names_in_")
         ):
             self._note_column_names(X, reset=False)
-        return check_features(X, n_features=self.n_features_in_, model_name=type(self).__name__)
+        return check_features(
+            X, n_features=self.n_features_in_, model_name=type(self).__name__
+        ).all_sparse()
 
     def _note_column_names(self, X: Any, *, reset: bool) -> None:
         """Remember the column names of a data frame, or compare them with those of `fit`."""

@@ -122,7 +122,7 @@ def _reach_and_separation(
         ("train", problem.X_train, problem.Y_train, fused.Y_train),
         ("test", problem.X_test, problem.Y_test, fused.Y_test),
     ):
-        matched = model.matcher_.match(check_features(X), model.beam_size).to_scipy()
+        matched = model.matcher_.match(check_features(X).all_sparse(), model.beam_size).to_scipy()
         n_reached = objective(fused_Y, matched, model.clusters_, n_threads=n_threads)
         figures[f"coverage_{part}"] = 100 * n_reached / max(1, fused_Y.nnz)
         gone = where_documents_go(matched, model.clusters_, Y, fused_label)

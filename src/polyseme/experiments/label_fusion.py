@@ -191,7 +191,7 @@ def _label_features(X: Any, Y: Any) -> sp.csr_array:
     Only the largest `MAX_FEATURES` of a label count, as in the tree of a model. A label without
     documents has none.
     """
-    documents = check_features(X)
+    documents = check_features(X).all_sparse()
     labels, _ = check_labels(Y, documents.n_rows)
     sums = sp.csr_array(labels.to_scipy().T @ documents.to_scipy())
     for start, end in zip(sums.indptr[:-1], sums.indptr[1:], strict=True):

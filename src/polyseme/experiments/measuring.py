@@ -88,7 +88,7 @@ def coverage(model: XRLinear, problem: Problem) -> Figures:
     parts = {"train": (problem.X_train, problem.Y_train), "test": (problem.X_test, problem.Y_test)}
     figures = {}
     for part, (X, Y) in parts.items():
-        matched = model.matcher_.match(check_features(X), model.beam_size).to_scipy()
+        matched = model.matcher_.match(check_features(X).all_sparse(), model.beam_size).to_scipy()
         n_reached = objective(Y, matched, model.clusters_, n_threads=n_threads)
         figures[f"coverage_{part}"] = 100 * n_reached / max(1, Y.nnz)
     return figures

@@ -179,6 +179,13 @@ class SparseRows:
         values = np.concatenate([part.values for part in parts])
         return cls(starts, columns, values, parts[0].n_columns)
 
+    @classmethod
+    def side_by_side(cls, parts: Sequence[SparseRows]) -> SparseRows:
+        """Return the columns of all parts, which have the same rows, one part after the other."""
+        if len(parts) == 1:
+            return parts[0]
+        return cls.from_scipy(sp.hstack([part.to_scipy() for part in parts], format="csr"))
+
     def take(self, row_ids: npt.ArrayLike) -> SparseRows:
         """Return the given rows, in the given order."""
         starts, places = _places_of(self.starts, np.asarray(row_ids))

@@ -266,7 +266,7 @@ def _documents_of(
     model: XRLinear, label: int, slots: npt.NDArray[np.int64], X: Any, Y: Any, n: int
 ) -> dict[int, list[int]]:
     """Return the rows with the label under the slot whose cluster suits each best."""
-    features = check_features(X, n_features=model.n_features_in_)
+    features = check_features(X, n_features=model.n_features_in_).all_sparse()
     known = None if model.label_names_ is None else list(model.label_names_)
     labels, _ = check_labels(Y, features.n_rows, label_names=known)
     rows = _rows_with(labels, label)

@@ -149,7 +149,7 @@ def explain(
     n_features : int
         How many features of each classifier to list at most.
     """
-    document = check_features(X, n_features=model.n_features_in_)
+    document = check_features(X, n_features=model.n_features_in_).all_sparse()
     if document.n_rows != 1:
         raise ValueError(f"X has {document.n_rows} rows; one document is explained at a time.")
     walk = _Walk(model, document)

@@ -117,8 +117,12 @@ def updated(
     """
     check_is_fitted(model, "clusters_")
     known, n_features = model._known_labels(), model.n_features_in_
-    old_features = check_features(X_old, n_features=n_features, model_name="The model")
-    new_features = check_features(X_new, n_features=n_features, model_name="The model")
+    old_features = check_features(
+        X_old, n_features=n_features, model_name="The model"
+    ).all_sparse()
+    new_features = check_features(
+        X_new, n_features=n_features, model_name="The model"
+    ).all_sparse()
     old_labels, _ = check_labels(Y_old, old_features.n_rows, label_names=known)
     if old_labels.n_columns != model.n_labels_:
         raise ValueError(
