@@ -20,12 +20,14 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from polyseme import _native
+from polyseme.machine.run import Run
 from polyseme.partition.co_occurrence import CoOccurrence, co_occurrence, index_arrays, objective
 from polyseme.partition.label_clusters import LabelClusters
 
 __all__ = [
     "METHODS",
     "Assignment",
+    "AssignmentPlan",
     "CoOccurrence",
     "adaptive",
     "capped",
@@ -218,6 +220,36 @@ METHODS: dict[str, Method] = {
     "random": random,
     "adaptive": adaptive,
 }
+
+
+@dataclass(frozen=True)
+class AssignmentPlan:
+    """How slots are chosen, decided before training begins.
+
+    Attributes
+    ----------
+    method : str
+        One of `METHODS`.
+    copies : int
+        In how many clusters a label may be at most.
+    max_cluster_size : int or None
+        For the methods that have a limit; None for their own.
+    """
+
+    method: str = "capped"
+    copies: int = 1
+    max_cluster_size: int | None = None
+
+    def assign(self, counted: CoOccurrence, present: LabelClusters, run: Run) -> Assignment:
+        """Choose the clusters of each label."""
+        return method_named(self.method)(
+            counted,
+            present,
+            self.copies,
+            max_cluster_size=self.max_cluster_size,
+            seed=run.seed,
+            n_threads=run.n_threads,
+        )
 
 
 def method_named(name: str) -> Method:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -11,7 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from polyseme import _native
-from polyseme.inputs.sparse_rows import SparsePattern, SparseRows
+from polyseme.inputs.documents import Documents
+from polyseme.inputs.sparse_rows import SparsePattern
+from polyseme.machine.run import Run
 from polyseme.partition.label_clusters import LabelClusters
 
 __all__ = ["MAX_DOCUMENTS", "MAX_FEATURES", "LabelTree"]
@@ -87,7 +88,7 @@ class LabelTree:
     @classmethod
     def build(
         cls,
-        X: SparseRows,
+        documents: Documents,
         Y: SparsePattern,
         *,
         branching: int = 32,
@@ -96,9 +97,7 @@ class LabelTree:
         max_documents: int = MAX_DOCUMENTS,
         sample_size: int = 1024,
         max_iter: int = 10,
-        seed: int = 0,
-        n_threads: int = 1,
-        progress: Callable[[int], None] | None = None,
+        run: Run = Run(),
     ) -> tuple[LabelTree, LabelClusters]:
         """Split the labels by recursive balanced 2-means on their features.
 
@@ -108,7 +107,7 @@ class LabelTree:
 
         Parameters
         ----------
-        X : SparseRows, shape (n_documents, n_features)
+        documents : Documents
         Y : SparsePattern, shape (n_documents, n_labels)
         branching, max_leaf_size : int
             See `shape_for`.
@@ -121,6 +120,8 @@ class LabelTree:
             which two rounds with all labels then improve.
         max_iter : int
             Most iterations of a split.
+        run : Run
+            Each split has a random stream of its own; progress counts labels.
 
         Returns
         -------
@@ -129,7 +130,7 @@ class LabelTree:
             The leaves: every label in exactly one cluster.
         """
         fan_outs = _fan_outs_for(Y.n_columns, branching, max_leaf_size)
-        documents_of = Y.transpose()
+        X, documents_of = documents.all_sparse(), Y.transpose()
         starts, labels = _native.partition_labels(
             X.starts,
             X.columns,
@@ -142,9 +143,9 @@ class LabelTree:
             max_documents,
             sample_size,
             max_iter,
-            seed,
-            n_threads,
-            progress,
+            run.seed,
+            run.n_threads,
+            run.progress,
         )
         return cls.uniform(*fan_outs), LabelClusters(Y.n_columns, starts, labels)
 

@@ -66,8 +66,19 @@ class LinearSlotRanker:
         self, documents: Documents, matched: SparseRows, clusters: LabelClusters, run: Run
     ) -> SparseRows:
         """Return the scores of the matched clusters' slots, shape (n_documents, n_slots)."""
+        X = documents.all_sparse()
         arrays = _native.score_matched(
-            self.trained.level, documents, matched, self.activation, run.n_threads, run.progress
+            self.trained.level,
+            X.starts,
+            X.columns,
+            X.values,
+            X.n_columns,
+            matched.starts,
+            matched.columns,
+            matched.values,
+            self.activation,
+            run.n_threads,
+            run.progress,
         )
         return SparseRows(*arrays, clusters.n_slots)
 

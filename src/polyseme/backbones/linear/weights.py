@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -11,11 +10,15 @@ import numpy as np
 import numpy.typing as npt
 
 from polyseme import _native
+from polyseme.backbones.protocols import ModelShape, SlotWeights
+from polyseme.files.stored_model import StoredModel
+from polyseme.inputs.documents import Documents
 from polyseme.inputs.sparse_rows import SparsePattern, SparseRows
+from polyseme.machine.run import Run
 
 __all__ = ["LinearTraining", "LinearWeights"]
 
-_NOT_ARRAYS = ("n_features", "is_trusted")
+_STORED = ("record_sizes", "bytes", "scales", "bias")
 
 
 @dataclass(frozen=True)
@@ -27,11 +30,9 @@ class LinearTraining:
     tolerance: float = 0.03
     max_iter: int = 10
     bias: float = 1.0
-    threshold: float = 0.1
+    min_weight: float = 0.1
     max_weights_per_label: int | None = None
     weight_bits: int = 32
-    seed: int = 0
-    n_threads: int = 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,21 +54,22 @@ class LinearWeights:
     @classmethod
     def train(
         cls,
-        X: SparseRows,
+        documents: Documents,
         training_rows: SparsePattern,
         slot_starts: npt.NDArray[np.int64],
         slot_targets: npt.NDArray[np.int32],
         targets: SparsePattern,
         how: LinearTraining,
+        run: Run,
         *,
         own_documents: SparsePattern | None = None,
-        progress: Callable[[int], None] | None = None,
+        only: npt.NDArray[np.bool_] | None = None,
     ) -> LinearWeights:
-        """Train every slot of every cluster on the cluster's rows.
+        """Train the slots of clusters on the clusters' rows.
 
         Parameters
         ----------
-        X : SparseRows, shape (n_documents, n_features)
+        documents : Documents
         training_rows : SparsePattern, shape (n_documents, n_clusters)
             The documents that each cluster's slots are trained on.
         slot_starts : ndarray, shape (n_clusters + 1,)
@@ -76,7 +78,16 @@ class LinearWeights:
         targets : SparsePattern, shape (n_documents, n_targets)
         own_documents : SparsePattern, shape (n_documents, n_clusters), optional
             If given, a slot has only those positives that are listed here for its cluster.
+        only : ndarray of bool, shape (n_clusters,), optional
+            Train these clusters; the others have no slots in what is returned. Each is what it
+            would be had all been trained together.
         """
+        if only is not None:
+            sizes = np.diff(slot_starts)
+            slot_targets = slot_targets[np.repeat(only, sizes)]
+            slot_starts = _starts_of(np.where(only, sizes, 0))
+            training_rows = training_rows.only_columns(only)
+        X = documents.all_sparse()
         rows = training_rows.transpose()
         positives = targets.transpose()
         own = None if own_documents is None else own_documents.transpose()
@@ -98,52 +109,37 @@ class LinearWeights:
             how.tolerance,
             how.max_iter,
             how.bias,
-            how.threshold,
+            how.min_weight,
             how.max_weights_per_label or 0,
             how.weight_bits,
-            how.seed,
-            how.n_threads,
-            progress,
+            run.seed,
+            run.n_threads,
+            run.progress,
         )
-        return cls._from_native(slot_starts, arrays, X.n_columns)
+        # A solution that grew beyond all numbers shows in its bias, whatever was pruned.
+        if not np.isfinite(arrays["bias"]).all():
+            raise ValueError(
+                "Training went beyond what numbers can hold; bring the rows of X to a length near "
+                "1, or lower C."
+            )
+        return cls._from_native(slot_starts, arrays, documents.n_features)
 
-    def retrained(
-        self,
-        is_changed: npt.NDArray[np.bool_],
-        X: SparseRows,
-        training_rows: SparsePattern,
-        slot_starts: npt.NDArray[np.int64],
-        slot_targets: npt.NDArray[np.int32],
-        targets: SparsePattern,
-        how: LinearTraining,
-        *,
-        own_documents: SparsePattern | None = None,
-        progress: Callable[[int], None] | None = None,
+    def with_clusters(
+        self, trained: LinearWeights, is_replaced: npt.NDArray[np.bool_]
     ) -> LinearWeights:
-        """Train some clusters anew, as `train` does; the weights of all others stay bit for bit.
+        """Return these weights with some clusters of others; the rest stays bit for bit.
 
         Parameters
         ----------
-        is_changed : ndarray of bool, shape (n_clusters,)
-            Which clusters to train. Only these may have other slots than before.
+        trained : LinearWeights
+            With the same clusters; those to be taken may have other slots than before.
+        is_replaced : ndarray of bool, shape (n_clusters,)
         """
-        if not is_changed.any():
+        if not is_replaced.any():
             return self
-        sizes = np.diff(slot_starts)
-        starts = np.zeros_like(slot_starts)
-        np.cumsum(np.where(is_changed, sizes, 0), out=starts[1:])
-        trained = LinearWeights.train(
-            X,
-            training_rows.only_columns(is_changed),
-            starts,
-            slot_targets[np.repeat(is_changed, sizes)],
-            targets,
-            how,
-            own_documents=own_documents,
-            progress=progress,
-        )
-        arrays = self.level.replaced(trained.level, is_changed.astype(np.uint8))
-        return self._from_native(slot_starts, arrays, X.n_columns)
+        arrays = self.level.replaced(trained.level, is_replaced.astype(np.uint8))
+        sizes = np.where(is_replaced, np.diff(trained.slot_starts), np.diff(self.slot_starts))
+        return self._from_native(_starts_of(sizes), arrays, self.n_features)
 
     @classmethod
     def _from_native(
@@ -162,18 +158,37 @@ class LinearWeights:
         """The native object that scores; arrays that come from a file are checked first."""
         sizes = self.record_sizes.astype(np.uint32, copy=False)
         arrays = {**self.to_arrays(), "record_sizes": sizes}
-        return _native.linear_level(**arrays, is_trusted=self.is_trusted)
+        return _native.linear_level(self.slot_starts, **arrays, is_trusted=self.is_trusted)
 
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """Return all arrays by name."""
-        names = [field.name for field in fields(self) if field.name not in _NOT_ARRAYS]
-        return {name: getattr(self, name) for name in names}
+        """Return what is stored; where slots start, the tree or the clusters know."""
+        return {name: getattr(self, name) for name in _STORED}
 
     @classmethod
-    def from_arrays(cls, arrays: Mapping[str, npt.NDArray[Any]], n_features: int) -> LinearWeights:
-        """Build from what `to_arrays` gave."""
-        fields_of: dict[str, Any] = {**arrays}
-        return cls(**fields_of, n_features=n_features)
+    def restored(
+        cls, stored: StoredModel, slot_starts: npt.NDArray[np.int64], shape: ModelShape
+    ) -> LinearWeights:
+        """Build from stored arrays, after checking all of them."""
+        n_slots = int(slot_starts[-1])
+        sizes = stored.arrays.get("record_sizes")
+        is_short = sizes is not None and sizes.dtype == np.uint16
+        weights = cls(
+            slot_starts=slot_starts,
+            record_sizes=stored.array(
+                "record_sizes", np.uint16 if is_short else np.uint32, (shape.n_features,)
+            ),
+            bytes=stored.array("bytes", np.uint8, (None,)),
+            scales=stored.array("scales", np.float32, (None,)),
+            bias=stored.array("bias", np.float32, (n_slots,)),
+            n_features=shape.n_features,
+        )
+        stored.finite("scales")
+        stored.finite("bias")
+        try:
+            _ = weights.level  # the native side checks all that could lead outside an array
+        except ValueError as error:
+            raise stored.damaged(f"in {stored.within.rstrip('.')}, {error}") from None
+        return weights
 
     @property
     def n_weights(self) -> int:
@@ -184,18 +199,26 @@ class LinearWeights:
         """Return all weights, shape (n_features, n_slots)."""
         return SparseRows(*self.level.all_weights(), len(self.bias))
 
-    def slot_weights(
-        self, cluster: int, slot: int, features: npt.NDArray[np.int32] | None = None
-    ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]:
-        """Return the features of one slot of a cluster and their weights.
+    def weights_of(
+        self, slot: int, features: npt.NDArray[np.int32] | None = None
+    ) -> SlotWeights:
+        """Return the classifier of a slot, counted over all clusters.
 
         Parameters
         ----------
-        cluster : int
         slot : int
-            Counted over all clusters.
         features : ndarray of int32, optional
             Look only at these.
         """
+        cluster = int(np.searchsorted(self.slot_starts, slot, side="right")) - 1
         first = int(self.slot_starts[cluster])
-        return self.level.slot_weights(cluster, int(slot) - first, features)
+        found = self.level.slot_weights(cluster, slot - first, features)
+        return SlotWeights(*found, float(self.bias[slot]))
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Copies and processes get the arrays; the native object is made again from them.
+        return {name: value for name, value in vars(self).items() if name != "level"}
+
+
+def _starts_of(sizes: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    return np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
