@@ -37,7 +37,7 @@ def test_ways_to_predict_share_one_training_and_measure_as_if_they_did_not(probl
         shared = fit_once_and_measure(problem, method, seed=0)
         alone = measure(fit(problem, SMALL, 0).set_params(**predict), problem)
         assert shared["hits"] == alone["hits"]
-        assert shared["coverage_test"] == alone["coverage_test"]
+        assert shared["reach_test"] == alone["reach_test"]
     assert len(fitted) == 1
     fit_once_and_measure(problem, method, seed=1)
     assert len(fitted) == 2

@@ -103,7 +103,7 @@ def test_the_report_agrees_with_an_evaluation_on_new_texts(model):
     assert report["n_documents"] == 120
     assert report["n_training_documents"] == 1080
     assert report["accuracy"]["P@1"] == pytest.approx(measured["accuracy"]["P@1"], abs=12)
-    assert report["beam_coverage"] > 80
+    assert report["reach"] > 80
     assert report["reliability"]["calibration_error"] < 0.1
     assert measured["reliability"]["calibration_error"] < 0.1
     assert measured["threshold"]["f1"] == pytest.approx(report["threshold"]["f1"], abs=0.1)

@@ -30,8 +30,8 @@ def print_report(out: Console, report: dict[str, Any]) -> None:
     columns = ("Documents", "Labels", "Right", "Found")
     out.print(plain_table(columns, rows, numbers=range(1, 4)))
     out.print()
-    if "beam_coverage" in report:
-        out.print(f"The beam reaches {report['beam_coverage']:.1f}% of the true labels.")
+    if "reach" in report:
+        out.print(f"The beam reaches {report['reach']:.1f}% of the true labels.")
     error = report["reliability"]["calibration_error"]
     out.print(f"Probabilities above 0.1 are off by {100 * error:.1f} points on average.")
     out.print(described_cut(report["threshold"]), soft_wrap=True)

@@ -92,7 +92,7 @@ def best_documents(
     slots, rows, scores = [], [], []
     for begin in range(0, X.n_rows, DOCUMENTS_AT_ONCE):
         end = min(begin + DOCUMENTS_AT_ONCE, X.n_rows)
-        matched = classifier.matcher_.match(X.rows(begin, end), classifier.beam_size)
+        matched = classifier.match(X.rows(begin, end))
         labels = Y.rows(begin, end)
         # One entry for each slot of each true label of each document.
         copies = clusters.copies[labels.columns]

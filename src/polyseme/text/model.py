@@ -95,7 +95,7 @@ class TextModel:
         What the training data call the labels, if a vocabulary gave them names.
     report : dict
         The held-out evaluation: ``accuracy`` (percent), ``by_label_frequency``,
-        ``beam_coverage``, ``reliability``, ``threshold``, and numbers of documents; empty if
+        ``reach``, ``reliability``, ``threshold``, and numbers of documents; empty if
         nothing was held out.
     training_data : (SparseRows, SparsePattern) or None
         Features and labels of the documents that the classifier was trained on.
@@ -318,7 +318,7 @@ class TextModel:
         Returns
         -------
         dict
-            As `report`, without ``beam_coverage``; documents without labels are left out, and
+            As `report`, without ``reach``; documents without labels are left out, and
             labels that the model does not know (``n_unknown_labels``) count as not found.
         """
         least = self.threshold if threshold is None else _checked_threshold(threshold)
