@@ -138,7 +138,7 @@ class Weighs(Protocol):
         Parameters
         ----------
         number : int
-            Of a slot, counted over all clusters, if this is a ranker; of a node if it is a matcher.
+            For a ranker that of a slot, counted over all clusters; for a matcher that of a node.
         level : int
             The level of the node, from 1 just below the root; of no use to a ranker.
         features : ndarray of int32, optional
@@ -148,6 +148,10 @@ class Weighs(Protocol):
 
     def all_weights(self, level: int = 0) -> SparseRows:
         """Return the weights of all slots, or of all nodes of a level, shape (n_features, n)."""
+        ...
+
+    def n_weights(self, level: int = 0) -> int:
+        """Return how many these are."""
         ...
 
 
@@ -182,9 +186,7 @@ class Walk(Protocol):
         """Return the k best labels of each document, padded with -1, and their scores."""
         ...
 
-    def all_scores(
-        self, documents: Documents, beam_size: int, merge: str, run: Run
-    ) -> SparseRows:
+    def all_scores(self, documents: Documents, beam_size: int, merge: str, run: Run) -> SparseRows:
         """Return the scores of all labels that are reached, shape (n_documents, n_labels)."""
         ...
 

@@ -107,7 +107,7 @@ def advice(model: XRLinear, found: TrainingEstimate) -> str:
         "Training the matcher": ["fewer --threads"],
         "Training the matcher again": ["fewer --threads"],
         "Matching": ["a smaller --beam-size"],
-        "Matching held-out documents": ["--match-folds 0", "fewer --threads"],
+        "Cross-matching": ["--match-folds 0", "fewer --threads"],
         "Assigning labels": ["a smaller --beam-size"],
     }.get(found.peak_phase, [])
     if model.copies > 1 and found.peak_phase != "Label tree":

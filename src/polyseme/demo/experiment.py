@@ -12,7 +12,6 @@ import scipy.sparse as sp
 
 from polyseme import XRLinear, metrics
 from polyseme.demo.corpus import AMBIGUOUS_LABELS, Corpus, make_corpus
-from polyseme.inputs.sparse_rows import SparseRows
 from polyseme.senses.describe import Sense, label_number, senses_of
 
 __all__ = ["DemoResult", "run_demo"]
@@ -151,9 +150,7 @@ class _Judged:
 
 
 def _judge(model: XRLinear, X: sp.csr_array, corpus: Corpus) -> list[_Judged]:
-    rows = SparseRows.from_scipy(X)
-    matched = model.matcher_.match(rows, model.beam_size)
-    scores = model.ranker_.score(rows, matched, model.clusters_).to_scipy()
+    scores = model.slot_scores(X).to_scipy()
     judged = []
     for label in AMBIGUOUS_LABELS:
         texts = [i for i, senses in enumerate(corpus.senses) if label in senses]

@@ -135,9 +135,7 @@ def _assignments(stored: StoredModel) -> list[dict[str, int]]:
     )
 
 
-def _whole_numbers(
-    stored: StoredModel, name: str, keys: tuple[str, ...]
-) -> list[dict[str, int]]:
+def _whole_numbers(stored: StoredModel, name: str, keys: tuple[str, ...]) -> list[dict[str, int]]:
     found = stored.value(name, list)
     for entry in found:
         if not isinstance(entry, dict) or any(

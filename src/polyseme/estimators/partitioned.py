@@ -175,6 +175,10 @@ class PartitionedClassifier(BaseEstimator):  # type: ignore[misc]
     def make_ranker(self) -> Ranker:
         """Return a fresh ranker."""
 
+    def check_parameters(self) -> None:
+        """Refuse parameters that make no sense, by name and with what would."""
+        check_parameters(self)
+
     # Learning
 
     def fit(
@@ -202,7 +206,7 @@ class PartitionedClassifier(BaseEstimator):  # type: ignore[misc]
         -------
         self
         """
-        check_parameters(self)
+        self.check_parameters()
         documents = check_features(X)
         labels, names = check_labels(Y, documents.n_rows, label_names=label_names)
         refuse_mostly_absent_labels(labels)
@@ -292,7 +296,7 @@ class PartitionedClassifier(BaseEstimator):  # type: ignore[misc]
             check_is_fitted(self, "clusters_")
         # May have been set after training; checked here in a moment, not all parameters again.
         if type(self.beam_size) is not int or not 1 <= self.beam_size < 2**31:
-            check_parameters(self)
+            self.check_parameters()
         # Looked at only where there may be names: it takes longer than to tag one document.
         if not isinstance(X, Documents) and (
             hasattr(X, "columns") or hasattr(self, "feature_names_in_")
@@ -318,21 +322,38 @@ class PartitionedClassifier(BaseEstimator):  # type: ignore[misc]
         """
         return self.matcher_.match(self._check(X), self.beam_size, self._run())
 
+    def slot_scores(self, X: Any) -> SparseRows:
+        """Return the scores of all slots of the clusters that the beam keeps.
+
+        Returns
+        -------
+        SparseRows, shape (n_documents, n_slots)
+        """
+        documents, run = self._check(X), self._run()
+        return self._slot_scores(
+            documents, self.matcher_.match(documents, self.beam_size, run), run
+        )
+
+    def _slot_scores(self, documents: Documents, matched: SparseRows, run: Run) -> SparseRows:
+        seen = what_the_ranker_sees(self.matcher_, documents, run)
+        return self.ranker_.score(seen, matched, self.clusters_, run)
+
     def _label_scores(self, documents: Documents) -> SparseRows:
         run = self._run()
         if self._walk is not None:
             return self._walk.all_scores(documents, self.beam_size, self.merge, run)
         blocks = [
-            self._scores_of_block(documents.rows(first, min(first + ROWS_AT_ONCE, documents.n_rows)), run)
+            self._scores_of_block(
+                documents.rows(first, min(first + ROWS_AT_ONCE, documents.n_rows)), run
+            )
             for first in range(0, max(1, documents.n_rows), ROWS_AT_ONCE)
         ]
         return SparseRows.stack(blocks)
 
     def _scores_of_block(self, documents: Documents, run: Run) -> SparseRows:
         matched = self.matcher_.match(documents, self.beam_size, run)
-        seen = what_the_ranker_sees(self.matcher_, documents, run)
-        slot_scores = self.ranker_.score(seen, matched, self.clusters_, run)
-        return merge_slots(slot_scores, self.clusters_, self.merge)
+        scores = self._slot_scores(documents, matched, run)
+        return merge_slots(scores, self.clusters_, self.merge)
 
     def predict_top_k(
         self, X: Any, k: int = 5
@@ -432,9 +453,7 @@ class PartitionedClassifier(BaseEstimator):  # type: ignore[misc]
         return model_parts.contents_of(self)
 
     @classmethod
-    def restored(
-        cls: type[Self], stored: StoredModel, *, n_jobs: int | None = None
-    ) -> Self:
+    def restored(cls: type[Self], stored: StoredModel, *, n_jobs: int | None = None) -> Self:
         """Return the model that was stored, after checking all of it."""
         model = cls(n_jobs=n_jobs)
         model_parts.restore(model, stored)

@@ -29,7 +29,6 @@ from polyseme.experiments.run_names import run_named
 from polyseme.experiments.separation import FIGURES, judge_separation, where_documents_go
 from polyseme.experiments.statistics import mean_and_deviation
 from polyseme.experiments.tables import Table, comparison_text, mean_text
-from polyseme.inputs.features import check_features
 from polyseme.machine.threads import count_threads
 
 if TYPE_CHECKING:

@@ -15,7 +15,6 @@ from polyseme.estimators.xr_linear import XRLinear
 from polyseme.experiments.problem import Problem
 from polyseme.experiments.run_names import run_named
 from polyseme.experiments.statistics import hits_to_text
-from polyseme.inputs.features import check_features
 from polyseme.machine.threads import count_threads
 
 if TYPE_CHECKING:
@@ -101,8 +100,8 @@ def sizes(model: XRLinear) -> Figures:
     }
     if model.assignments_:
         n_positives = max(1, model.assignments_[-1]["n_positives"])
-        after = [100 * made["objective_after"] / n_positives for made in model.assignments_]
-        before = [100 * made["objective_before"] / n_positives for made in model.assignments_]
+        after = [100 * made["reached_after"] / n_positives for made in model.assignments_]
+        before = [100 * made["reached_before"] / n_positives for made in model.assignments_]
         figures |= {"reach_before": before[0], "reach_after": after[-1]}
         figures |= {"reaches_before": before, "reaches_after": after}
     return figures

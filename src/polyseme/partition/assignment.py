@@ -78,8 +78,6 @@ class Assignment:
         return self.reached_after / max(1, self.n_positives)
 
     # As `polyseme.estimators.partitioned` still calls them.
-    objective_before = property(lambda self: self.reached_before)
-    objective_after = property(lambda self: self.reached_after)
 
 
 class Method(Protocol):

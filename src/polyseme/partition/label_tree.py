@@ -70,7 +70,9 @@ class LabelTree:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, LabelTree):
             return NotImplemented
-        return len(self.levels) == len(other.levels) and all(map(np.array_equal, self.levels, other.levels))
+        return len(self.levels) == len(other.levels) and all(
+            map(np.array_equal, self.levels, other.levels)
+        )
 
     __hash__ = None  # type: ignore[assignment]
 

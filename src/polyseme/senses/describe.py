@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from polyseme.backbones.protocols import Weighs
 from polyseme.inputs.features import check_features
 from polyseme.inputs.labels import check_labels
 from polyseme.inputs.sparse_rows import SparsePattern
@@ -132,13 +133,10 @@ def slot_similarity(model: XRLinear, label: int) -> float:
 
     1 for a label with one slot, and for slots without any weights.
     """
-    weights = model.ranker_.weights
-    assert weights is not None
-    clusters = model.clusters_
-    found = [
-        weights.slot_weights(int(clusters.cluster_of_slot[slot]), int(slot))
-        for slot in clusters.slots_of(label)
-    ]
+    ranker = model.ranker_
+    if not isinstance(ranker, Weighs):
+        return 1.0
+    found = [ranker.weights_of(int(slot))[:2] for slot in model.clusters_.slots_of(label)]
     return min((_cosine(*a, *b) for a, b in combinations(found, 2)), default=1.0)
 
 
@@ -242,9 +240,9 @@ def _label_name(model: XRLinear, label: int) -> str | int:
 
 
 def _strongest(model: XRLinear, slot: int, n: int) -> list[tuple[str | int, float]]:
-    weights = model.ranker_.weights
-    assert weights is not None
-    features, values = weights.slot_weights(int(model.clusters_.cluster_of_slot[slot]), slot)
+    if not isinstance(model.ranker_, Weighs):
+        return []
+    features, values, _ = model.ranker_.weights_of(slot)
     order = [i for i in np.lexsort((features, -values))[:n] if values[i] > 0]
     names = model.feature_names_
     return [
@@ -266,13 +264,13 @@ def _documents_of(
     model: XRLinear, label: int, slots: npt.NDArray[np.int64], X: Any, Y: Any, n: int
 ) -> dict[int, list[int]]:
     """Return the rows with the label under the slot whose cluster suits each best."""
-    features = check_features(X, n_features=model.n_features_in_).all_sparse()
+    features = check_features(X, layout=model.layout_)
     known = None if model.label_names_ is None else list(model.label_names_)
     labels, _ = check_labels(Y, features.n_rows, label_names=known)
     rows = _rows_with(labels, label)
     if len(rows) == 0:
         return {int(slot): [] for slot in slots}
-    matched = model.matcher_.match(features.take(rows), model.beam_size).to_scipy()
+    matched = model.match(features.take(rows)).to_scipy()
     clusters = model.clusters_.cluster_of_slot[slots]
     reached = matched.tocsc()[:, clusters].tocoo()
     scores = np.full(reached.shape, -np.inf)  # bare margins may be negative

@@ -129,6 +129,10 @@ class LinearTreeMatcher:
         """Return the weights of all nodes of a level, shape (n_features, n_nodes)."""
         return self.levels[level - 1].to_rows()
 
+    def n_weights(self, level: int = 0) -> int:
+        """Return the number of weights of a level."""
+        return self.levels[level - 1].n_weights
+
     def fused_with(self, ranker: Any, clusters: LabelClusters) -> LinearWalk | None:
         """Return the walk through this matcher and a ranker of the same kind."""
         weights = getattr(ranker, "weights", None)

@@ -94,6 +94,10 @@ class LinearSlotRanker:
         """Return the weights of all slots, shape (n_features, n_slots)."""
         return self.trained.to_rows()
 
+    def n_weights(self, level: int = 0) -> int:
+        """Return the number of weights of all slots."""
+        return self.trained.n_weights
+
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
         """Return what was learned; its slots are the model's clusters."""
         return self.trained.to_arrays()

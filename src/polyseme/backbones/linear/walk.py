@@ -24,7 +24,7 @@ TopK = tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]
 class LinearWalk:
     """A matcher and a ranker in one native object.
 
-    It is made when it is first asked for, since to lay out weights for quick reading takes a while.
+    It is made when first asked for: to lay out weights for quick reading takes a while.
     """
 
     def __init__(

@@ -199,9 +199,7 @@ class LinearWeights:
         """Return all weights, shape (n_features, n_slots)."""
         return SparseRows(*self.level.all_weights(), len(self.bias))
 
-    def weights_of(
-        self, slot: int, features: npt.NDArray[np.int32] | None = None
-    ) -> SlotWeights:
+    def weights_of(self, slot: int, features: npt.NDArray[np.int32] | None = None) -> SlotWeights:
         """Return the classifier of a slot, counted over all clusters.
 
         Parameters
