@@ -1,4 +1,4 @@
-"""What a saved estimator consists of, and how it is brought back to life, whatever its backbone."""
+"""What a saved estimator consists of, and how it comes back to life, whatever its backbone."""
 
 from __future__ import annotations
 

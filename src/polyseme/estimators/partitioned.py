@@ -343,14 +343,14 @@ class PartitionedClassifier(BaseEstimator):  # type: ignore[misc]
         if self._walk is not None:
             return self._walk.all_scores(documents, self.beam_size, self.merge, run)
         blocks = [
-            self._scores_of_block(
+            self._scores_of(
                 documents.rows(first, min(first + ROWS_AT_ONCE, documents.n_rows)), run
             )
             for first in range(0, max(1, documents.n_rows), ROWS_AT_ONCE)
         ]
         return SparseRows.stack(blocks)
 
-    def _scores_of_block(self, documents: Documents, run: Run) -> SparseRows:
+    def _scores_of(self, documents: Documents, run: Run) -> SparseRows:
         matched = self.matcher_.match(documents, self.beam_size, run)
         scores = self._slot_scores(documents, matched, run)
         return merge_slots(scores, self.clusters_, self.merge)

@@ -99,7 +99,7 @@ class LabelTree:
         max_documents: int = MAX_DOCUMENTS,
         sample_size: int = 1024,
         max_iter: int = 10,
-        run: Run = Run(),
+        run: Run | None = None,
     ) -> tuple[LabelTree, LabelClusters]:
         """Split the labels by recursive balanced 2-means on their features.
 
@@ -122,7 +122,7 @@ class LabelTree:
             which two rounds with all labels then improve.
         max_iter : int
             Most iterations of a split.
-        run : Run
+        run : Run, optional
             Each split has a random stream of its own; progress counts labels.
 
         Returns
@@ -133,6 +133,7 @@ class LabelTree:
         """
         fan_outs = _fan_outs_for(Y.n_columns, branching, max_leaf_size)
         X, documents_of = documents.all_sparse(), Y.transpose()
+        run = run or Run()
         starts, labels = _native.partition_labels(
             X.starts,
             X.columns,

@@ -12,6 +12,7 @@ from sklearn.base import clone
 
 from polyseme.estimators.xr_linear import XRLinear
 from polyseme.files.model_folder import save_model
+from polyseme.files.stored_model import Contents, StoredModel
 from polyseme.inputs.names import Names
 from polyseme.inputs.sparse_rows import SparsePattern, SparseRows
 from polyseme.machine.progress import Progress
@@ -22,7 +23,7 @@ from polyseme.text.examples import Examples, best_documents
 from polyseme.text.features import TextFeatures
 from polyseme.text.measuring import evaluate_records, measure_held_out
 from polyseme.text.problem import Pairs, TextProblem, read_problem
-from polyseme.text.text_model_files import contents_of
+from polyseme.text.text_model_files import contents_of, restore
 from polyseme.text.text_update import update_text_model
 from polyseme.training.update import Update
 
@@ -344,7 +345,18 @@ class TextModel:
 
         A polyseme model that is at `path` already is replaced in one step.
         """
-        save_model(path, *contents_of(self))
+        save_model(path, self.contents())
+
+    def contents(self) -> Contents:
+        """Return what makes up the trained model, to be stored."""
+        return contents_of(self)
+
+    @classmethod
+    def restored(cls, stored: StoredModel, *, n_jobs: int | None = None) -> TextModel:
+        """Return the model that was stored, after checking all of it."""
+        model = cls()
+        restore(model, stored, n_jobs)
+        return model
 
     def count_held_out(self, n_documents: int) -> int:
         """Return how many of so many documents are held out."""

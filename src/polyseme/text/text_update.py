@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from sklearn.base import clone
 
+from polyseme.inputs.documents import Documents
 from polyseme.inputs.names import Names
 from polyseme.inputs.sparse_rows import SparsePattern, SparseRows
 from polyseme.machine.progress import Progress
@@ -73,7 +74,7 @@ def update_text_model(
     del X_old, Y_old, X_new, Y_new
     classifier, update = update_stacked(
         model.classifier,
-        X,
+        Documents(X),
         Y,
         n_old,
         label_names=new_names,

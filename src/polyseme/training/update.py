@@ -277,7 +277,7 @@ def _count_repeated(documents: Documents, Y: SparsePattern, n_old: int) -> int:
     sparse, dense = documents.sparse, documents.dense
 
     def content(row: int) -> bytes:
-        parts = [Y.row(row)]
+        parts: list[npt.NDArray[Any]] = [Y.row(row)]
         parts += [] if sparse is None else sparse.row(row)
         parts += [] if dense is None else [dense[row]]
         return b"|".join(part.tobytes() for part in parts)
