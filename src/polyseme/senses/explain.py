@@ -11,12 +11,16 @@ import numpy as np
 import numpy.typing as npt
 
 from polyseme import _native
-from polyseme.backbones.linear.weights import LinearWeights
 from polyseme.inputs.features import check_features
+from polyseme.inputs.names import name_of, number_of
 from polyseme.inputs.sparse_rows import SparseRows
 from polyseme.partition.merging import merge_slots
+from polyseme.senses.describe import label_name
+from polyseme.senses.tree_paths import parent_of, path_to
+from polyseme.senses.words import matcher_weights, ranker_weights
 
 if TYPE_CHECKING:
+    from polyseme.backbones.linear.weights import LinearWeights
     from polyseme.estimators.xr_linear import XRLinear
 
 __all__ = [
@@ -62,33 +66,37 @@ class Margin:
 
 @dataclass(frozen=True)
 class ReachedNode:
-    """A node that the beam kept."""
+    """A node that the beam kept; without `score` where the matcher does not tell it."""
 
     node: int
-    score: float
+    score: float | None
 
 
 @dataclass(frozen=True)
 class Step:
-    """A node on the way from the root to a cluster; level 1 is just below the root."""
+    """A node on the way from the root to a cluster; level 1 is just below the root.
+
+    `score` and `margin` are None where the matcher does not tell them.
+    """
 
     level: int
     node: int
-    score: float
-    margin: Margin
+    score: float | None
+    margin: Margin | None
 
 
 @dataclass(frozen=True)
 class SlotExplanation:
     """A slot that was reached; `score` is what it gives to the score of its label.
 
-    The last step of `path` is the cluster itself.
+    The last step of `path` is the cluster itself. `margin` is None where the ranker has no
+    weights to show.
     """
 
     slot: int
     cluster: int
     score: float
-    margin: Margin
+    margin: Margin | None
     path: list[Step]
 
 
@@ -157,12 +165,7 @@ def explain(
         order = np.lexsort((walk.labels, -walk.label_scores))[:n_labels]
         chosen = walk.labels[order].tolist()
     else:
-        chosen = list(dict.fromkeys(int(label) for label in labels))
-        for label in chosen:
-            if not 0 <= label < model.n_labels_:
-                raise ValueError(
-                    f"no label {label}: labels are numbered from 0 to {model.n_labels_ - 1}"
-                )
+        chosen = list(dict.fromkeys(number_of(label, None, model.n_labels_) for label in labels))
     return Explanation(
         levels=[beam.best_first() for beam in walk.beams[1:]],
         labels=[walk.label_explanation(label, n_features) for label in chosen],
@@ -171,47 +174,88 @@ def explain(
 
 @dataclass(frozen=True)
 class _Scored:
-    """Nodes of one level (or slots), ascending, with their scores and margins."""
+    """Nodes of one level (or slots), ascending, with scores and margins as far as known."""
 
     nodes: npt.NDArray[np.int32]
-    scores: npt.NDArray[np.float32]
-    margins: npt.NDArray[np.float32]
+    scores: npt.NDArray[np.float32] | None = None
+    margins: npt.NDArray[np.float32] | None = None
 
     def best(self, n: int) -> _Scored:
-        kept = np.sort(np.lexsort((self.nodes, -self.scores))[:n])
-        return _Scored(self.nodes[kept], self.scores[kept], self.margins[kept])
+        kept = np.sort(self._order()[:n])
+        return _Scored(
+            self.nodes[kept], *(_at(part, kept) for part in (self.scores, self.margins))
+        )
 
     def best_first(self) -> list[ReachedNode]:
-        order = np.lexsort((self.nodes, -self.scores))
-        pairs = zip(self.nodes[order].tolist(), self.scores[order].tolist(), strict=True)
-        return [ReachedNode(node, score) for node, score in pairs]
+        return [
+            ReachedNode(int(self.nodes[i]), _number(self.scores, i))
+            for i in self._order().tolist()
+        ]
 
-    def at(self, node: int) -> tuple[float, float] | None:
+    def _order(self) -> npt.NDArray[np.int64]:
+        return np.lexsort((self.nodes,) if self.scores is None else (self.nodes, -self.scores))
+
+    def at(self, node: int) -> tuple[float | None, float | None] | None:
         """Return score and margin of a node, or None if it is not there."""
         i = int(np.searchsorted(self.nodes, node))
         if i == len(self.nodes) or self.nodes[i] != node:
             return None
-        return float(self.scores[i]), float(self.margins[i])
+        return _number(self.scores, i), _number(self.margins, i)
+
+
+def _at(part: npt.NDArray[Any] | None, places: npt.NDArray[np.int64]) -> npt.NDArray[Any] | None:
+    return None if part is None else part[places]
+
+
+def _number(part: npt.NDArray[Any] | None, i: int) -> float | None:
+    return None if part is None else float(part[i])
 
 
 class _Walk:
-    """A document on its way down the tree, with everything that prediction throws away."""
+    """A document on its way down the tree, with everything that prediction throws away.
+
+    Without weights there is what matcher and ranker themselves say: the clusters, the slots and
+    their scores.
+    """
 
     def __init__(self, model: XRLinear, document: SparseRows) -> None:
         self._model, self._document = model, document
-        ranker = model.ranker_.weights
-        assert ranker is not None
-        self._ranker = ranker
-        one = np.ones(1, dtype=np.float32)
-        self.beams = [_Scored(np.zeros(1, dtype=np.int32), one, one)]
-        for weights in model.matcher_.levels:
-            self.beams.append(self._below(weights, self.beams[-1]).best(model.beam_size))
-        self.slots = self._below(ranker, self.beams[-1])
+        self._levels, self._ranker = matcher_weights(model), ranker_weights(model)
+        self.beams = self._beams()
+        self.slots = self._slots()
+        assert self.slots.scores is not None
         starts = np.array([0, len(self.slots.nodes)], dtype=np.int64)
         visited = SparseRows(starts, self.slots.nodes, self.slots.scores, model.clusters_.n_slots)
         merged = merge_slots(visited, model.clusters_, model.merge)
         self.labels, self.label_scores = merged.row(0)
         self._margin = cache(self._find_margin)  # labels share the upper part of their paths
+
+    def _beams(self) -> list[_Scored]:
+        """Return the nodes that are kept on each level, the root included."""
+        model, tree = self._model, self._model.tree_
+        one = np.ones(1, dtype=np.float32)
+        root = _Scored(np.zeros(1, dtype=np.int32), one, one)
+        if self._levels is not None:
+            beams = [root]
+            for weights in self._levels:
+                beams.append(self._below(weights, beams[-1]).best(model.beam_size))
+            return beams
+        matched = model.matcher_.match(self._document, model.beam_size)
+        beams = [_Scored(*matched.row(0))]
+        for level in range(tree.n_levels, 1, -1):
+            above = {parent_of(tree, level, node) for node in beams[0].nodes.tolist()}
+            beams.insert(0, _Scored(np.array(sorted(above), dtype=np.int32)))
+        return [root, *beams] if tree.n_levels else beams
+
+    def _slots(self) -> _Scored:
+        matched = self.beams[-1]
+        if self._ranker is not None:
+            return self._below(self._ranker, matched)
+        assert matched.scores is not None
+        starts = np.array([0, len(matched.nodes)], dtype=np.int64)
+        clusters = self._model.clusters_
+        beam = SparseRows(starts, matched.nodes, matched.scores, clusters.n_clusters)
+        return _Scored(*self._model.ranker_.score(self._document, beam, clusters).row(0))
 
     def _below(self, weights: LinearWeights, parents: _Scored) -> _Scored:
         """Score all children of some nodes."""
@@ -246,41 +290,48 @@ class _Walk:
                 not_reached.append(cluster)
                 continue
             score, total = found
+            assert score is not None
             margin = self._margin(self._ranker, cluster, slot, total, n_features)
             path = self._path_to(cluster, n_features)
             reached.append(SlotExplanation(slot, cluster, score, margin, path))
         reached.sort(key=lambda slot: (-slot.score, slot.slot))
         i = int(np.searchsorted(self.labels, label))
         merged = float(self.label_scores[i]) if reached else None
-        name = label if model.label_names_ is None else model.label_names_[label]
-        return LabelExplanation(label, name, merged, reached, not_reached)
+        return LabelExplanation(label, label_name(model, label), merged, reached, not_reached)
 
     def _path_to(self, cluster: int, n_features: int) -> list[Step]:
-        tree, steps, node = self._model.tree_, [], cluster
-        for level in range(tree.n_levels, 0, -1):
-            parent = node // tree.fan_outs[level - 1]
+        steps, parent = [], 0
+        if self._model.tree_.n_levels == 0:
+            return []
+        for level, node in enumerate(path_to(self._model.tree_, cluster), start=1):
             found = self.beams[level].at(node)
             assert found is not None  # a cluster is reached through its own ancestors
             score, total = found
-            weights = self._model.matcher_.levels[level - 1]
+            weights = None if self._levels is None else self._levels[level - 1]
             margin = self._margin(weights, parent, node, total, n_features)
             steps.append(Step(level, node, score, margin))
-            node = parent
-        return steps[::-1]
+            parent = node
+        return steps
 
     def _find_margin(
-        self, weights: LinearWeights, cluster: int, slot: int, total: float, n_features: int
-    ) -> Margin:
+        self,
+        weights: LinearWeights | None,
+        cluster: int,
+        slot: int,
+        total: float | None,
+        n_features: int,
+    ) -> Margin | None:
+        if weights is None or total is None:
+            return None
         columns, values = self._document.row(0)
         features, found = weights.slot_weights(cluster, slot, columns)
         own = values[np.searchsorted(columns, features)]
         amounts = own.astype(np.float64) * found
         order = np.lexsort((features, -np.abs(amounts)))
-        names = self._model.feature_names_
         listed = [
             Contribution(
                 feature=int(features[i]),
-                name=int(features[i]) if names is None else names[int(features[i])],
+                name=name_of(self._model.feature_names_, int(features[i])),
                 value=float(own[i]),
                 weight=float(found[i]),
                 amount=float(amounts[i]),
