@@ -57,7 +57,7 @@ def run_example(problem: Problem, method: Method, seed: int) -> Figures:
         problem, method.options["mode"], method.options["n_fused"], seed
     )
     model = fused.fit(method.parameters, seed)
-    matched = model.match(problem.X_test).to_scipy()
+    matched = model.match(problem.X_test)
     gone = where_documents_go(matched, model.clusters_, problem.Y_test, fused_label)
     gone = _with_enough_of_each_part(gone, fused_label)
     separation = judge_separation(gone, n_permutations=100, seed=seed)

@@ -121,9 +121,10 @@ def _reach_and_separation(
         ("train", problem.X_train, problem.Y_train, fused.Y_train),
         ("test", problem.X_test, problem.Y_test, fused.Y_test),
     ):
-        matched = model.match(X).to_scipy()
-        reach = metrics.reach(matched, model.clusters_, fused_Y, n_threads=n_threads)
-        figures[f"reach_{part}"] = reach
+        matched = model.match(X)
+        figures[f"reach_{part}"] = metrics.reach(
+            matched.to_scipy(), model.clusters_, fused_Y, n_threads=n_threads
+        )
         gone = where_documents_go(matched, model.clusters_, Y, fused_label)
         found = judge_separation(gone, n_permutations=N_PERMUTATIONS, seed=seed).means()
         # Where nothing could be judged there is no figure: JSON has no "not a number".

@@ -186,6 +186,13 @@ class LabelTree:
             nodes = parents[nodes]
         return nodes
 
+    def clusters_below(self, level: int) -> npt.NDArray[np.int64]:
+        """Return where the clusters below each node of a level start, shape (n_nodes + 1,)."""
+        starts = np.arange(self.n_nodes(level) + 1, dtype=np.int64)
+        for below in self.levels[level:]:
+            starts = below[starts]
+        return starts
+
     def path_to(self, cluster: int) -> list[int]:
         """Return the nodes from the level below the root down to a cluster, itself included."""
         path = [cluster]
