@@ -14,13 +14,13 @@ from sklearn.utils import validation as sklearn_validation
 from sklearn.utils.validation import check_is_fitted
 
 from polyseme.backbones.protocols import Matcher, Ranker
-from polyseme.estimators.parameters import check_parameters
+from polyseme.estimators.parameters import RENAMED, check_parameters, refuse_old_names
 from polyseme.inputs.features import check_features
 from polyseme.inputs.labels import check_labels, refuse_mostly_absent_labels
 from polyseme.inputs.names import Names
 from polyseme.inputs.sparse_rows import SparseRows
 from polyseme.machine.progress import Progress
-from polyseme.machine.threads import count_threads
+from polyseme.machine.threads import count_jobs
 from polyseme.metrics import precision_at_k
 from polyseme.partition.assignment import Assignment, CoOccurrence, method_named
 from polyseme.partition.label_clusters import LabelClusters
@@ -78,9 +78,9 @@ class PartitionedClassifier(BaseEstimator):  # type: ignore[misc]
     training_rows: str
     sense_positives: bool
     merge: str
-    n_threads: int | None
-    seed: int
-    verbose: bool
+    n_jobs: int | None
+    random_state: int
+    verbose: int
 
     matcher_: Matcher
     ranker_: Ranker
@@ -95,6 +95,15 @@ class PartitionedClassifier(BaseEstimator):  # type: ignore[misc]
 
     @abstractmethod
     def _make_ranker(self) -> Ranker: ...
+
+    def set_params(self: Self, **params: Any) -> Self:
+        """Set parameters, as in all of scikit-learn."""
+        try:
+            refuse_old_names(type(self).__name__, params, RENAMED)
+        except TypeError as error:
+            raise ValueError(str(error)) from None  # as scikit-learn does with unknown ones
+        super().set_params(**params)
+        return self
 
     def fit(
         self: Self,
@@ -127,7 +136,7 @@ class PartitionedClassifier(BaseEstimator):  # type: ignore[misc]
         refuse_mostly_absent_labels(labels)
         names_of_labels = None if names is None else Names.from_list(names)
         names_of_features = _feature_names(feature_names, features.n_columns)
-        n_threads = count_threads(self.n_threads)
+        n_threads = count_jobs(self.n_jobs)
 
         with self._progress() as progress:
             with progress.phase("Label tree") as step:
@@ -136,7 +145,7 @@ class PartitionedClassifier(BaseEstimator):  # type: ignore[misc]
                     labels,
                     branching=self.branching,
                     max_leaf_size=self.max_leaf_size,
-                    seed=self.seed,
+                    seed=self.random_state,
                     n_threads=n_threads,
                     progress=step,
                 )
@@ -155,7 +164,7 @@ class PartitionedClassifier(BaseEstimator):  # type: ignore[misc]
                 match_folds=usable_folds(features.n_rows, self.match_folds),
                 training_rows=self.training_rows,
                 sense_positives=self.sense_positives,
-                seed=self.seed,
+                seed=self.random_state,
                 n_threads=n_threads,
                 progress=progress,
             )
@@ -189,7 +198,7 @@ class PartitionedClassifier(BaseEstimator):  # type: ignore[misc]
         return self
 
     def _progress(self) -> Progress:
-        return Progress(enabled=self.verbose)
+        return Progress(enabled=bool(self.verbose))
 
     def _check_trained(self, matcher: Any, ranker: Any) -> None:
         """Refuse parts that cannot be used, before they replace earlier ones."""
@@ -204,8 +213,8 @@ class PartitionedClassifier(BaseEstimator):  # type: ignore[misc]
             present,
             self.copies,
             max_cluster_size=self.max_cluster_size,
-            seed=self.seed,
-            n_threads=count_threads(self.n_threads),
+            seed=self.random_state,
+            n_threads=count_jobs(self.n_jobs),
         )
 
     def _check(self, X: Any) -> SparseRows:
