@@ -40,10 +40,10 @@ EXPECTED_FAILURES = {
 
 
 def small_model(**parameters):
-    return XRLinear(**{"max_leaf_size": 3, "beam_size": 3, "n_threads": 1, **parameters})
+    return XRLinear(**{"max_leaf_size": 3, "beam_size": 3, "n_jobs": 1, **parameters})
 
 
-@parametrize_with_checks([XRLinear(n_threads=1)])
+@parametrize_with_checks([XRLinear(n_jobs=1)])
 def test_scikit_learns_own_checks_pass(estimator, check, request):
     reason = EXPECTED_FAILURES.get(check.func.__name__)
     if reason:
@@ -55,7 +55,7 @@ def test_scikit_learns_own_checks_pass(estimator, check, request):
 
 
 def test_a_clone_has_the_parameters_but_not_the_training():
-    model = small_model(copies=3, cost=2.5).fit(DATA.X, DATA.Y)
+    model = small_model(copies=3, C=2.5).fit(DATA.X, DATA.Y)
     twin = clone(model)
     assert twin.get_params() == model.get_params()
     with pytest.raises(NotFittedError):
@@ -148,10 +148,10 @@ def test_cross_validated_predictions_keep_their_shape():
 
 def test_a_grid_search_over_our_parameters():
     search = GridSearchCV(
-        small_model(), {"copies": [1, 2], "cost": [1e-6, 1.0]}, cv=3, error_score="raise"
+        small_model(), {"copies": [1, 2], "C": [1e-6, 1.0]}, cv=3, error_score="raise"
     )
     search.fit(DATA.X, DATA.Y)
-    assert search.best_params_["cost"] == 1.0
+    assert search.best_params_["C"] == 1.0
     assert search.best_estimator_.score(DATA.X_test, DATA.Y_test) == 1
     assert search.predict(DATA.X_test).shape == DATA.Y_test.shape
 

@@ -197,7 +197,7 @@ def test_texts_that_are_none_are_refused():
 
 
 def test_features_are_a_step_of_a_pipeline():
-    pipeline = make_pipeline(TextFeatures(), XRLinear(verbose=False))
+    pipeline = make_pipeline(TextFeatures(), XRLinear(verbose=0))
     texts, labels = ["a cat", "a dog", "cats", "the dog"], ["c", "d", "c", "d"]
     assert pipeline.fit(texts, labels).score(["cat", "dog"], ["c", "d"]) == 1
 

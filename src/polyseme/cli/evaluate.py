@@ -56,7 +56,7 @@ def evaluate(
     """
     with Progress() as progress:
         with progress.phase("Reading the model"):
-            loaded = polyseme.load(model, n_threads=n_threads)
+            loaded = polyseme.load(model, n_jobs=n_threads)
         if isinstance(loaded, TextModel):
             corpus = opened_corpus(data, text_options, like=loaded.reading)
             with progress.phase("Predicting"):

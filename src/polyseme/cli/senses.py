@@ -58,7 +58,7 @@ def senses(
     many of the label's documents reach it. Without LABEL, lists the labels that were split
     most.
     """
-    loaded = polyseme.load(model, n_threads=n_threads)
+    loaded = polyseme.load(model, n_jobs=n_threads)
     of_texts = loaded if isinstance(loaded, TextModel) else None
     if isinstance(loaded, TextModel):
         loaded = loaded.classifier

@@ -76,7 +76,7 @@ def update(
     text_options = take(options)
     place = model if output is None else output
     check_target(place)
-    loaded = polyseme.load(model, n_threads=n_threads)
+    loaded = polyseme.load(model, n_jobs=n_threads)
     if not isinstance(loaded, TextModel):
         raise ValueError(
             f"{model} was trained on matrices; update it in Python with polyseme.update.updated."

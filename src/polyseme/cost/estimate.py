@@ -37,7 +37,7 @@ from polyseme.inputs.labels import check_labels, refuse_mostly_absent_labels
 from polyseme.inputs.sparse_rows import SparsePattern
 from polyseme.machine import phases
 from polyseme.machine.progress import Progress
-from polyseme.machine.threads import count_threads
+from polyseme.machine.threads import count_jobs
 from polyseme.partition.label_tree import MAX_DOCUMENTS, MAX_FEATURES, LabelTree
 from polyseme.partition.training_rows import cluster_targets
 from polyseme.training.cross_matching import usable_folds
@@ -193,7 +193,7 @@ def estimate_training(
         n_weights = sum(last.n_weights[:-1]), last.n_weights[-1]
     model_growth = sum(n_weights) / max(1, sum(last.n_weights))
     seconds = _phase_seconds(last, job, model_growth)
-    peaks = _phase_peaks(last, job, n_weights[1], features.n_features, count_threads(model.n_jobs))
+    peaks = _phase_peaks(last, job, n_weights[1], features.n_features, count_jobs(model.n_jobs))
     peak_phase = max(peaks, key=lambda phase: peaks[phase], default="")
     to_predict = prediction_work(job) / max(1.0, prediction_work(last.size))
     to_predict *= slowdown(model_growth)

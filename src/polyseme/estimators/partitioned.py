@@ -15,7 +15,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from polyseme.backbones.protocols import Fuses, Matcher, Ranker, Walk
 from polyseme.estimators import model_parts
-from polyseme.estimators.parameters import check_parameters
+from polyseme.estimators.parameters import (
+    RENAMED,
+    check_parameters,
+    knows_old_names,
+    refuse_old_names,
+)
 from polyseme.files.model_folder import save_model
 from polyseme.files.stored_model import Contents, StoredModel
 from polyseme.inputs.documents import Documents
@@ -26,7 +31,7 @@ from polyseme.inputs.sparse_rows import SparsePattern, SparseRows
 from polyseme.machine import phases
 from polyseme.machine.progress import Progress
 from polyseme.machine.run import Run
-from polyseme.machine.threads import count_threads
+from polyseme.machine.threads import count_jobs
 from polyseme.metrics import precision_at_k
 from polyseme.partition.assignment import AssignmentPlan
 from polyseme.partition.label_clusters import LabelClusters
@@ -79,9 +84,11 @@ class PartitionedClassifier(BaseEstimator):  # type: ignore[misc]
     merge : str, default='sum'
         How scores of a label's reached slots become one: 'sum', 'mean' (the paper) or 'max'.
     n_jobs : int, optional
-        Threads to use; by default one for each core. The model does not depend on it.
+        Threads to use; by default, and with -1, one for each core (-2: all cores but one). The
+        model does not depend on it.
     random_state : int, default=0
-        Seed of the tree, of the order in which documents are visited, and of `match_folds`.
+        Seed of the tree, of the order in which documents are visited, and of `match_folds`. The
+        same one gives the same model.
     verbose : int, default=1
         1 shows progress, if there is a terminal to show it on; 0 does not.
 
@@ -133,6 +140,7 @@ class PartitionedClassifier(BaseEstimator):  # type: ignore[misc]
     n_documents_: int
     _walk: Walk | None
 
+    @knows_old_names("This estimator", RENAMED)
     def __init__(
         self,
         copies: int = 2,
@@ -174,6 +182,15 @@ class PartitionedClassifier(BaseEstimator):  # type: ignore[misc]
     @abstractmethod
     def make_ranker(self) -> Ranker:
         """Return a fresh ranker."""
+
+    def set_params(self: Self, **params: Any) -> Self:
+        """Set parameters, as in all of scikit-learn."""
+        try:
+            refuse_old_names(type(self).__name__, params, RENAMED)
+        except TypeError as error:
+            raise ValueError(str(error)) from None  # as scikit-learn does with unknown ones
+        super().set_params(**params)
+        return self
 
     def check_parameters(self) -> None:
         """Refuse parameters that make no sense, by name and with what would."""
@@ -278,7 +295,7 @@ class PartitionedClassifier(BaseEstimator):  # type: ignore[misc]
         )
 
     def _run(self) -> Run:
-        return Run(seed=self.random_state, n_threads=count_threads(self.n_jobs))
+        return Run(seed=self.random_state, n_threads=count_jobs(self.n_jobs))
 
     def _make_walk(self) -> None:
         """Put the trained parts together, if they can be."""

@@ -7,6 +7,7 @@ from typing import ClassVar
 from polyseme.backbones.linear.matcher import LinearTreeMatcher
 from polyseme.backbones.linear.ranker import LinearSlotRanker
 from polyseme.backbones.linear.weights import LinearTraining
+from polyseme.estimators.parameters import RENAMED, knows_old_names
 from polyseme.estimators.partitioned import PartitionedClassifier
 
 __all__ = ["XRLinear"]
@@ -72,9 +73,11 @@ class XRLinear(PartitionedClassifier):
     merge : str, default='sum'
         How scores of a label's reached slots become one: 'sum', 'mean' (the paper) or 'max'.
     n_jobs : int, optional
-        Threads to use; by default one for each core. The model does not depend on it.
+        Threads to use; by default, and with -1, one for each core (-2: all cores but one). The
+        model does not depend on it.
     random_state : int, default=0
-        Seed of the tree, of the order in which documents are visited, and of `match_folds`.
+        Seed of the tree, of the order in which documents are visited, and of `match_folds`. The
+        same one gives the same model.
     verbose : int, default=1
         1 shows progress, if there is a terminal to show it on; 0 does not.
 
@@ -94,6 +97,7 @@ class XRLinear(PartitionedClassifier):
     matcher_: LinearTreeMatcher
     ranker_: LinearSlotRanker
 
+    @knows_old_names("XRLinear", RENAMED)
     def __init__(
         self,
         copies: int = 2,

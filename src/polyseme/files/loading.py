@@ -7,7 +7,7 @@ from typing import Any
 
 from polyseme.files.kinds import kind_named
 from polyseme.files.model_folder import open_model
-from polyseme.machine.threads import count_threads
+from polyseme.machine.threads import count_jobs
 
 __all__ = ["load"]
 
@@ -29,6 +29,6 @@ def load(path: str | os.PathLike[str], *, n_jobs: int | None = None) -> Any:
     XRLinear, TextModel or another kind
         Whichever was saved.
     """
-    count_threads(n_jobs)  # a wrong number is not the model's fault
+    count_jobs(n_jobs)  # a wrong number is not the model's fault
     stored = open_model(path)
     return kind_named(stored.description.get("kind"), stored).restored(stored, n_jobs=n_jobs)

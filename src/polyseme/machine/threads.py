@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from numbers import Integral
 
-__all__ = ["count_threads"]
+__all__ = ["count_jobs", "count_threads"]
 
 
 def count_threads(n_threads: int | None) -> int:
@@ -17,3 +17,16 @@ def count_threads(n_threads: int | None) -> int:
     if isinstance(n_threads, bool) or not isinstance(n_threads, Integral) or n_threads < 1:
         raise ValueError(f"n_threads must be a positive whole number or None, not {n_threads!r}.")
     return int(n_threads)
+
+
+def count_jobs(n_jobs: int | None) -> int:
+    """Return the threads `n_jobs` asks for, as scikit-learn counts: -2 is all cores but one."""
+    if n_jobs is None:
+        return count_threads(None)
+    is_whole = isinstance(n_jobs, Integral) and not isinstance(n_jobs, bool)
+    if not is_whole or n_jobs == 0 or abs(n_jobs) >= 2**31:
+        raise ValueError(
+            "n_jobs must be None or -1 for all cores, a whole number of at least 1, or -2 for all "
+            f"cores but one and so on, not {n_jobs!r}."
+        )
+    return int(n_jobs) if n_jobs > 0 else max(1, count_threads(None) + 1 + int(n_jobs))
