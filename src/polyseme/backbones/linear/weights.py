@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -33,6 +34,7 @@ class LinearTraining:
     min_weight: float = 0.1
     max_weights_per_label: int | None = None
     weight_bits: int = 32
+    max_entries_whole: int = 1 << 20  # a cluster with more is trained in pieces
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,14 +81,17 @@ class LinearWeights:
         own_documents : SparsePattern, shape (n_documents, n_clusters), optional
             If given, a slot has only those positives that are listed here for its cluster.
         only : ndarray of bool, shape (n_clusters,), optional
-            Train these clusters; the others have no slots in what is returned. Each is what it
-            would be had all been trained together.
+            Train these clusters, and return only them: each bit for bit as if all were trained
+            together. `join` puts such parts together.
         """
+        numbers = None
         if only is not None:
+            numbers = np.flatnonzero(only).astype(np.int32)
             sizes = np.diff(slot_starts)
             slot_targets = slot_targets[np.repeat(only, sizes)]
-            slot_starts = _starts_of(np.where(only, sizes, 0))
-            training_rows = training_rows.only_columns(only)
+            slot_starts = _starts_of(sizes[numbers])
+            training_rows = training_rows.take_columns(numbers)
+            own_documents = own_documents and own_documents.take_columns(numbers)
         X = documents.all_sparse()
         rows = training_rows.transpose()
         positives = targets.transpose()
@@ -104,6 +109,7 @@ class LinearWeights:
             positives.columns,
             None if own is None else own.starts,
             None if own is None else own.columns,
+            numbers,
             how.loss,
             how.cost,
             how.tolerance,
@@ -113,6 +119,7 @@ class LinearWeights:
             how.max_weights_per_label or 0,
             how.weight_bits,
             run.seed,
+            how.max_entries_whole,
             run.n_threads,
             run.progress,
         )
@@ -132,14 +139,32 @@ class LinearWeights:
         Parameters
         ----------
         trained : LinearWeights
-            With the same clusters; those to be taken may have other slots than before.
+            All clusters, or only those to be taken; these may have other slots than before.
         is_replaced : ndarray of bool, shape (n_clusters,)
         """
-        if not is_replaced.any():
-            return self
-        arrays = self.level.replaced(trained.level, is_replaced.astype(np.uint8))
-        sizes = np.where(is_replaced, np.diff(trained.slot_starts), np.diff(self.slot_starts))
-        return self._from_native(_starts_of(sizes), arrays, self.n_features)
+        return self.join([self, trained], is_replaced) if is_replaced.any() else self
+
+    @classmethod
+    def join(
+        cls, parts: Sequence[LinearWeights], part_of_cluster: npt.NDArray[Any]
+    ) -> LinearWeights:
+        """Return a level whose clusters come from the given parts, bit for bit as they are there.
+
+        Parameters
+        ----------
+        parts : sequence of LinearWeights
+            Each has either all clusters of the level, or only those that come from it, in their
+            order.
+        part_of_cluster : ndarray of int, shape (n_clusters,)
+            Which part each cluster comes from.
+        """
+        part_of = part_of_cluster.astype(np.int32)
+        arrays = _native.join_levels([part.level for part in parts], part_of)
+        n_slots = np.zeros(len(part_of), dtype=np.int64)
+        for number, part in enumerate(parts):
+            is_own, sizes = part_of == number, np.diff(part.slot_starts)
+            n_slots[is_own] = sizes[is_own] if len(sizes) == len(is_own) else sizes
+        return cls._from_native(_starts_of(n_slots), arrays, parts[0].n_features)
 
     @classmethod
     def _from_native(
