@@ -81,18 +81,23 @@ nb::tuple slot_weights(const BoundLevel& bound, int64_t cluster, int64_t slot,
 
 // All weights, features x slots.
 nb::tuple all_weights(const BoundLevel& bound) {
+    const LinearLevel& level = *bound.level;
     std::vector<int64_t> starts(1, 0);
     std::vector<int32_t> slots;
     std::vector<float> weights;
-    slots.reserve(bound.level->n_weights());
-    weights.reserve(bound.level->n_weights());
-    for (int64_t f = 0; f < bound.level->n_features(); ++f) {
-        bound.level->for_each_weight(f, [&](int64_t slot, float weight) {
-            slots.push_back(static_cast<int32_t>(slot));
-            weights.push_back(weight);
-        });
-        starts.push_back(static_cast<int64_t>(slots.size()));
-    }
+    run_released(nb::none(), [&](RunControl&) {
+        const int64_t n_weights = level.n_weights();
+        slots.reserve(n_weights);
+        weights.reserve(n_weights);
+        for (int64_t f = 0; f < level.n_features(); ++f) {
+            level.for_each_weight(f, [&](int64_t slot, float weight) {
+                slots.push_back(static_cast<int32_t>(slot));
+                weights.push_back(weight);
+            });
+            starts.push_back(static_cast<int64_t>(slots.size()));
+        }
+        return 0;
+    });
     return nb::make_tuple(to_numpy(std::move(starts)), to_numpy(std::move(slots)), to_numpy(std::move(weights)));
 }
 
@@ -145,6 +150,7 @@ class Predictor {
         int64_t n_nodes = 1;
         for (const BoundLevel* bound : matcher) {
             require(bound->level->n_clusters() == n_nodes, "a level does not fit the one above it");
+            require(bound->level->n_features() == n_features, "a level does not fit the number of features");
             n_nodes = bound->level->n_slots();
             levels_.push_back(bound->level.get());
         }
@@ -152,6 +158,9 @@ class Predictor {
         ranker_ = ranker->level.get();
         require(slot_labels.has_value(), "a ranker needs the labels of its slots");
         require(ranker_->n_clusters() == n_nodes, "the ranker does not fit the matcher");
+        require(ranker_->n_features() == n_features, "the ranker does not fit the number of features");
+        // Every label has a slot, so this also keeps a damaged number from asking for memory.
+        require(n_labels >= 0 && n_labels <= ranker_->n_slots(), "the number of labels does not fit the slots");
         require(static_cast<int64_t>(slot_labels->size()) == ranker_->n_slots(),
                 "slot labels do not fit the ranker");
         for (size_t s = 0; s < slot_labels->size(); ++s)
@@ -347,6 +356,7 @@ nb::tuple score_matched(const BoundLevel& bound, const In<int64_t>& starts,
     const MatrixView documents = matrix_view(starts, columns, values, n_features, "X");
     const MatrixView matched = matrix_view(matched_starts, matched_clusters, matched_scores,
                                            level.n_clusters(), "matched");
+    require(documents.n_cols == level.n_features(), "X and the level differ in features");
     require(matched.n_rows == documents.n_rows, "matched and X differ in rows");
     const Activation activation = activation_of(activation_name);
     const int64_t n = documents.n_rows;
@@ -387,7 +397,9 @@ void bind_prediction(nb::module_& m) {
     nb::class_<BoundLevel>(m, "LinearLevel")
         .def_prop_ro("n_clusters", [](const BoundLevel& b) { return b.level->n_clusters(); })
         .def_prop_ro("n_slots", [](const BoundLevel& b) { return b.level->n_slots(); })
-        .def_prop_ro("n_weights", [](const BoundLevel& b) { return b.level->n_weights(); })
+        .def_prop_ro("n_weights", [](const BoundLevel& b) {
+            return run_released(nb::none(), [&](RunControl&) { return b.level->n_weights(); });
+        })
         .def("slot_weights", &slot_weights, nb::arg("cluster"), nb::arg("slot"),
              nb::arg("features").noconvert().none() = nb::none())
         .def("all_weights", &all_weights);

@@ -26,6 +26,12 @@ nb::tuple partition(const In<int64_t>& x_starts, const In<int32_t>& x_columns,
     const PatternView labels = pattern_view(label_starts, label_documents, documents.n_rows, "label rows");
     require(max_features >= 1 && max_documents >= 1, "a label needs a feature and a document at least");
     require(sample_size >= 2, "sample_size must be at least 2");
+    int64_t n_leaves = 1;
+    for (const int32_t fan_out : fan_outs) {
+        require(fan_out >= 1, "a fan-out must be at least 1");
+        n_leaves *= fan_out;
+        require(n_leaves <= INT32_MAX, "the tree has too many leaves");
+    }
     const LabelFeatureLimits limits{max_features, max_documents};
     const TreeOptions options{fan_outs, max_iter, sample_size, seed};
     auto leaves = run_released(progress, [&](RunControl& control) {
