@@ -3,8 +3,8 @@
 #include <memory>
 #include <tuple>
 
-#include "arrays.hpp"
 #include "rank_and_merge.hpp"
+#include "sparse_arguments.hpp"
 
 namespace polyseme::bindings {
 
@@ -171,9 +171,8 @@ class Predictor {
                        n_labels);
     }
 
-    nb::tuple match(const In<int64_t>& starts, const In<int32_t>& columns, const In<float>& values,
-                    int32_t beam_size, int n_threads, const nb::object& progress) const {
-        const MatrixView documents = matrix_view(starts, columns, values, n_features_, "X");
+    nb::tuple match(const Documents& X, int32_t beam_size, int n_threads, const nb::object& progress) const {
+        const MatrixView documents = checked(X);
         require(beam_size > 0, "beam_size must be at least 1");
         const int64_t n = documents.n_rows;
         const int64_t n_nodes = levels_.empty() ? 1 : levels_.back()->n_slots();
@@ -204,10 +203,9 @@ class Predictor {
                               to_numpy(std::move(scores)));
     }
 
-    nb::tuple top_k(const In<int64_t>& starts, const In<int32_t>& columns, const In<float>& values,
-                    int32_t beam_size, int32_t k, const std::string& merge_name, int n_threads,
+    nb::tuple top_k(const Documents& X, int32_t beam_size, int32_t k, const std::string& merge_name, int n_threads,
                     const nb::object& progress) const {
-        const MatrixView documents = matrix_view(starts, columns, values, n_features_, "X");
+        const MatrixView documents = checked(X);
         require(beam_size > 0 && k > 0, "beam_size and k must be at least 1");
         require(ranker_ != nullptr, "this predictor has no ranker");
         const Merge merge = merge_of(merge_name);
@@ -253,10 +251,9 @@ class Predictor {
         return std::move(best).to_python();
     }
 
-    nb::tuple all_scores(const In<int64_t>& starts, const In<int32_t>& columns,
-                         const In<float>& values, int32_t beam_size, const std::string& merge_name,
-                         int n_threads, const nb::object& progress) const {
-        const MatrixView documents = matrix_view(starts, columns, values, n_features_, "X");
+    nb::tuple all_scores(const Documents& X, int32_t beam_size, const std::string& merge_name, int n_threads,
+                         const nb::object& progress) const {
+        const MatrixView documents = checked(X);
         require(beam_size > 0, "beam_size must be at least 1");
         require(ranker_ != nullptr, "this predictor has no ranker");
         const Merge merge = merge_of(merge_name);
@@ -286,6 +283,12 @@ class Predictor {
     }
 
   private:
+    MatrixView checked(const Documents& X) const {
+        const MatrixView documents = X.view("X").sparse;
+        require(documents.n_cols == n_features_, "X and the model differ in features");
+        return documents;
+    }
+
     // Arrays of n x k that Python will own.
     struct TopKArrays {
         int64_t n;
@@ -347,15 +350,12 @@ class Predictor {
 };
 
 // Scores of every slot of given clusters, for a ranker used on its own.
-nb::tuple score_matched(const BoundLevel& bound, const In<int64_t>& starts,
-                        const In<int32_t>& columns, const In<float>& values, int64_t n_features,
-                        const In<int64_t>& matched_starts, const In<int32_t>& matched_clusters,
-                        const In<float>& matched_scores, const std::string& activation_name,
-                        int n_threads, const nb::object& progress) {
+nb::tuple score_matched(const BoundLevel& bound, const Documents& X, const Rows& matched_clusters,
+                        const std::string& activation_name, int n_threads, const nb::object& progress) {
     const LinearLevel& level = *bound.level;
-    const MatrixView documents = matrix_view(starts, columns, values, n_features, "X");
-    const MatrixView matched = matrix_view(matched_starts, matched_clusters, matched_scores,
-                                           level.n_clusters(), "matched");
+    const MatrixView documents = X.view("X").sparse;
+    const MatrixView matched = matched_clusters.view("matched");
+    require(matched.n_cols == level.n_clusters(), "matched and the level differ in clusters");
     require(documents.n_cols == level.n_features(), "X and the level differ in features");
     require(matched.n_rows == documents.n_rows, "matched and X differ in rows");
     const Activation activation = activation_of(activation_name);
@@ -413,12 +413,10 @@ void bind_prediction(nb::module_& m) {
              nb::arg("matcher"), nb::arg("ranker").none(), nb::arg("slot_labels").none(),
              nb::arg("n_labels"), nb::arg("n_features"), nb::arg("activation"),
              nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>())
-        .def("match", &Predictor::match, nb::arg("starts").noconvert(),
-             nb::arg("columns").noconvert(), nb::arg("values").noconvert(), nb::arg("beam_size"),
+        .def("match", &Predictor::match, nb::arg("X"), nb::arg("beam_size"), nb::arg("n_threads"),
+             nb::arg("progress").none())
+        .def("top_k", &Predictor::top_k, nb::arg("X"), nb::arg("beam_size"), nb::arg("k"), nb::arg("merge"),
              nb::arg("n_threads"), nb::arg("progress").none())
-        .def("top_k", &Predictor::top_k, nb::arg("starts").noconvert(),
-             nb::arg("columns").noconvert(), nb::arg("values").noconvert(), nb::arg("beam_size"),
-             nb::arg("k"), nb::arg("merge"), nb::arg("n_threads"), nb::arg("progress").none())
         .def("top_k_of_row", &Predictor::top_k_of_row<int32_t, float>, nb::arg("starts").noconvert(),
              nb::arg("columns").noconvert(), nb::arg("values").noconvert(), nb::arg("beam_size"),
              nb::arg("k"), nb::arg("merge"))
@@ -432,14 +430,10 @@ void bind_prediction(nb::module_& m) {
              nb::arg("columns").noconvert(), nb::arg("values").noconvert(), nb::arg("beam_size"),
              nb::arg("k"), nb::arg("merge"))
         .def("top_k_of_row", [](const Predictor&, const nb::args&) { return nb::none(); })
-        .def("all_scores", &Predictor::all_scores, nb::arg("starts").noconvert(),
-             nb::arg("columns").noconvert(), nb::arg("values").noconvert(), nb::arg("beam_size"),
-             nb::arg("merge"), nb::arg("n_threads"), nb::arg("progress").none());
-    m.def("score_matched", &score_matched, nb::arg("level"), nb::arg("starts").noconvert(),
-          nb::arg("columns").noconvert(), nb::arg("values").noconvert(), nb::arg("n_features"),
-          nb::arg("matched_starts").noconvert(), nb::arg("matched_clusters").noconvert(),
-          nb::arg("matched_scores").noconvert(), nb::arg("activation"), nb::arg("n_threads"),
-          nb::arg("progress").none());
+        .def("all_scores", &Predictor::all_scores, nb::arg("X"), nb::arg("beam_size"), nb::arg("merge"),
+             nb::arg("n_threads"), nb::arg("progress").none());
+    m.def("score_matched", &score_matched, nb::arg("level"), nb::arg("X"), nb::arg("matched"),
+          nb::arg("activation"), nb::arg("n_threads"), nb::arg("progress").none());
 }
 
 }  // namespace polyseme::bindings

@@ -10,7 +10,7 @@ import pytest
 
 from polyseme import _native
 from polyseme.backbones.linear.weights import LinearWeights
-from tests.small_problems import clusters_of, random_problem, sparse, train_slots
+from tests.small_problems import clusters_of, random_problem, train_slots
 
 N_FEATURES = 15
 
