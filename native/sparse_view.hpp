@@ -28,4 +28,11 @@ struct MatrixView : PatternView {
     }
 };
 
+// Documents as kernels see them: sparse columns first, then those of a dense block, if there is one.
+struct DocumentsView {
+    MatrixView sparse;
+    const float* dense = nullptr;  // [n_rows][n_dense]
+    int64_t n_dense = 0;
+};
+
 }  // namespace polyseme

@@ -132,23 +132,18 @@ class LabelTree:
             The leaves: every label in exactly one cluster.
         """
         fan_outs = _fan_outs_for(Y.n_columns, branching, max_leaf_size)
-        X, documents_of = documents.all_sparse(), Y.transpose()
         run = run or Run()
         starts, labels = _native.partition_labels(
-            X.starts,
-            X.columns,
-            X.values,
-            X.n_columns,
-            documents_of.starts,
-            documents_of.columns,
-            list(fan_outs),
-            max_features,
-            max_documents,
-            sample_size,
-            max_iter,
-            run.seed,
-            run.n_threads,
-            run.progress,
+            documents.all_sparse(),
+            Y.transpose(),
+            fan_outs=list(fan_outs),
+            max_features=max_features,
+            max_documents=max_documents,
+            sample_size=sample_size,
+            max_iter=max_iter,
+            seed=run.seed,
+            n_threads=run.n_threads,
+            progress=run.progress,
         )
         return cls.uniform(*fan_outs), LabelClusters(Y.n_columns, starts, labels)
 

@@ -66,16 +66,10 @@ class LinearSlotRanker:
         self, documents: Documents, matched: SparseRows, clusters: LabelClusters, run: Run
     ) -> SparseRows:
         """Return the scores of the matched clusters' slots, shape (n_documents, n_slots)."""
-        X = documents.all_sparse()
         arrays = _native.score_matched(
             self.trained.level,
-            X.starts,
-            X.columns,
-            X.values,
-            X.n_columns,
-            matched.starts,
-            matched.columns,
-            matched.values,
+            documents.all_sparse(),
+            matched,
             self.activation,
             run.n_threads,
             run.progress,

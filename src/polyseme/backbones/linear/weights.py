@@ -92,36 +92,15 @@ class LinearWeights:
             slot_starts = _starts_of(sizes[numbers])
             training_rows = training_rows.take_columns(numbers)
             own_documents = own_documents and own_documents.take_columns(numbers)
-        X = documents.all_sparse()
-        rows = training_rows.transpose()
-        positives = targets.transpose()
-        own = None if own_documents is None else own_documents.transpose()
         arrays = _native.train_clusters(
-            X.starts,
-            X.columns,
-            X.values,
-            X.n_columns,
-            rows.starts,
-            rows.columns,
-            slot_starts,
-            slot_targets,
-            positives.starts,
-            positives.columns,
-            None if own is None else own.starts,
-            None if own is None else own.columns,
-            numbers,
-            how.loss,
-            how.cost,
-            how.tolerance,
-            how.max_iter,
-            how.bias,
-            how.min_weight,
-            how.max_weights_per_label or 0,
-            how.weight_bits,
-            run.seed,
-            how.max_entries_whole,
-            run.n_threads,
-            run.progress,
+            documents.all_sparse(),
+            training_rows.transpose(),
+            SparsePattern(slot_starts, slot_targets, targets.n_columns),
+            targets.transpose(),
+            how,
+            run,
+            own_documents=own_documents and own_documents.transpose(),
+            cluster_numbers=numbers,
         )
         # A solution that grew beyond all numbers shows in its bias, whatever was pruned.
         if not np.isfinite(arrays["bias"]).all():
