@@ -72,7 +72,21 @@ def test_parameters_are_set_by_name_and_unknown_ones_refused():
 
 def test_the_text_of_an_estimator_shows_what_differs_from_the_defaults():
     assert repr(XRLinear(copies=3)) == "XRLinear(copies=3)"
-    assert "XRLinear" in small_model().fit(DATA.X, DATA.Y)._repr_html_()
+
+
+def test_a_notebook_shows_parameters_and_whether_it_was_trained():
+    model = small_model(copies=3)
+    assert "min_weight" in model._repr_html_()
+    assert "<span>Not fitted</span>" in model._repr_html_()
+    assert "<span>Fitted</span>" in model.fit(DATA.X, DATA.Y)._repr_html_()
+
+
+def test_classes_are_the_names_of_the_labels_or_their_numbers():
+    model = small_model()
+    assert not hasattr(model, "classes_")
+    assert model.fit(DATA.X, DATA.Y).classes_.tolist() == list(range(DATA.Y.shape[1]))
+    assert model.fit(DATA.X[:3], [["b"], ["a", "c"], ["b"]]).classes_.tolist() == ["a", "b", "c"]
+    assert model.fit(DATA.X[:3], [[7], [5, 9], [7]]).classes_.tolist() == [5, 7, 9]
 
 
 @pytest.mark.parametrize(

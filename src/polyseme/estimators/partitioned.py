@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 from abc import abstractmethod
-from typing import Any, TypeVar
+from collections.abc import Mapping
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +15,19 @@ from sklearn.utils import validation as sklearn_validation
 from sklearn.utils.validation import check_is_fitted
 
 from polyseme.backbones.protocols import Matcher, Ranker
-from polyseme.estimators.parameters import RENAMED, check_parameters, refuse_old_names
+from polyseme.estimators.parameters import (
+    JOBS,
+    NONE,
+    RENAMED,
+    SEED,
+    TRUE_OR_FALSE,
+    ZERO,
+    Constraint,
+    check_parameters,
+    one_of,
+    refuse_old_names,
+    whole_from,
+)
 from polyseme.inputs.features import check_features
 from polyseme.inputs.labels import check_labels, refuse_mostly_absent_labels
 from polyseme.inputs.names import Names
@@ -22,12 +35,13 @@ from polyseme.inputs.sparse_rows import SparseRows
 from polyseme.machine.progress import Progress
 from polyseme.machine.threads import count_jobs
 from polyseme.metrics import precision_at_k
-from polyseme.partition.assignment import Assignment, CoOccurrence, method_named
+from polyseme.partition.assignment import METHODS, Assignment, CoOccurrence, method_named
 from polyseme.partition.label_clusters import LabelClusters
 from polyseme.partition.label_tree import LabelTree
-from polyseme.partition.merging import merge_slots
+from polyseme.partition.merging import MERGES, merge_slots
 from polyseme.training.cross_matching import usable_folds
 from polyseme.training.disentangle import disentangle
+from polyseme.training.training_rows import TRAINING_ROWS
 
 __all__ = ["PartitionedClassifier"]
 
@@ -48,6 +62,8 @@ class PartitionedClassifier(BaseEstimator):  # type: ignore[misc]
         The two trained parts.
     label_names_ : Names or None
         If the labels were given by name.
+    classes_ : ndarray, shape (n_labels,)
+        The names of the labels, or their numbers where they have none.
     feature_names_ : Names or None
         As given to `fit`, or the columns of a data frame.
     feature_names_in_ : ndarray of str
@@ -82,6 +98,24 @@ class PartitionedClassifier(BaseEstimator):  # type: ignore[misc]
     random_state: int
     verbose: int
 
+    _constraints: ClassVar[Mapping[str, Constraint]] = {
+        "copies": whole_from(1),
+        "beam_size": whole_from(1),
+        "rounds": whole_from(0),
+        "finetune_matcher": TRUE_OR_FALSE,
+        "assignment": one_of(*METHODS),
+        "max_cluster_size": NONE | whole_from(1),
+        "match_folds": ZERO | whole_from(2),
+        "branching": whole_from(2),
+        "max_leaf_size": whole_from(1),
+        "training_rows": one_of(*TRAINING_ROWS),
+        "sense_positives": TRUE_OR_FALSE,
+        "merge": one_of(*MERGES),
+        "n_jobs": JOBS,
+        "random_state": SEED,
+        "verbose": one_of(0, 1),
+    }
+
     matcher_: Matcher
     ranker_: Ranker
     tree_: LabelTree
@@ -89,6 +123,14 @@ class PartitionedClassifier(BaseEstimator):  # type: ignore[misc]
     label_names_: Names | None
     feature_names_: Names | None
     updates_: list[dict[str, int]]
+
+    @property
+    def classes_(self) -> npt.NDArray[Any]:
+        """The names of the labels, or their numbers; made when asked for."""
+        names = self.label_names_
+        if names is None:
+            return np.arange(self.n_labels_)
+        return np.array(names, dtype=object if isinstance(names[0], str) else np.int64)
 
     @abstractmethod
     def _make_matcher(self) -> Matcher: ...

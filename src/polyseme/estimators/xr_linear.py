@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +17,16 @@ from polyseme import _native
 from polyseme.backbones.linear.matcher import LinearTreeMatcher
 from polyseme.backbones.linear.ranker import LinearSlotRanker
 from polyseme.backbones.linear.weights import LinearTraining
-from polyseme.estimators.parameters import RENAMED, knows_old_names
+from polyseme.estimators.parameters import (
+    NONE,
+    RENAMED,
+    Constraint,
+    knows_old_names,
+    number_above,
+    number_from,
+    one_of,
+    whole_from,
+)
 from polyseme.estimators.partitioned import PartitionedClassifier
 from polyseme.files.classifier_files import contents_of
 from polyseme.files.model_folder import save_model
@@ -104,6 +114,19 @@ class XRLinear(PartitionedClassifier):
     >>> model.label_names_[labels[3, 0]]
     'animal'
     """
+
+    _constraints: ClassVar[Mapping[str, Constraint]] = {
+        **PartitionedClassifier._constraints,
+        "loss": one_of("squared-hinge", "logistic"),
+        "C": number_above(0),
+        "tol": number_above(0),
+        "max_iter": whole_from(1),
+        "min_weight": number_from(0),
+        "max_weights_per_label": NONE | whole_from(1),
+        "weight_bits": one_of(8, 32),
+        "bias": number_from(0),
+        "activation": one_of("l3-hinge", "sigmoid", "none"),
+    }
 
     matcher_: LinearTreeMatcher
     ranker_: LinearSlotRanker
