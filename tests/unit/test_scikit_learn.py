@@ -147,6 +147,40 @@ def test_cross_validation_with_lists_of_names():
     assert cross_val_score(small_model(), DATA.X, names, cv=KFold(3)).min() > 0.9
 
 
+RARE = [["common", f"rare {i}"] if i % 7 == 0 else ["common"] for i in range(60)]
+ONE_LABEL = [f"rare {i}" if i % 7 == 0 else "common" for i in range(60)]
+NUMBERED = [{5, 100 + i} if i % 7 == 0 else {5} for i in range(60)]
+
+
+@pytest.mark.parametrize("labels", [RARE, ONE_LABEL, NUMBERED], ids=["names", "one", "ids"])
+def test_cross_validation_counts_labels_that_no_training_document_has_as_not_found(labels):
+    scores = cross_val_score(small_model(), DATA.X[:60], labels, cv=3, error_score="raise")
+    assert scores.min() > 0.5
+    search = GridSearchCV(small_model(), {"copies": [1, 2]}, cv=3, error_score="raise")
+    assert search.fit(DATA.X[:60], labels).best_score_ > 0.5
+
+
+def test_a_label_that_the_model_never_saw_is_not_found():
+    X, Y = DATA.X[:4], [["a"], ["b"], ["c"], ["a"]]
+    model = small_model().fit(X, Y)
+    assert model.score(X, Y) == 1
+    assert model.score(X, [["a"], ["b", "new"], ["new"], ["newer"]]) == 0.5
+    assert model.score(X, [["a"], [], ["new"], ["a"]]) == 0.5  # a document without labels counts
+    with pytest.raises(ValueError, match="labels such as 3, but the known ones are such as 'a'"):
+        model.score(X, [[3], [4], [5], [6]])
+
+
+def test_labels_of_a_model_without_names_are_numbers():
+    model = small_model().fit(DATA.X, DATA.Y)
+    lists = [set(row.nonzero()[0].tolist()) for row in DATA.Y_test.toarray()]
+    assert model.score(DATA.X_test, lists) == model.score(DATA.X_test, DATA.Y_test) == 1
+    assert model.score(DATA.X_test, [{1000} for _ in lists]) == 0
+    for n_labels in (3, 30):
+        wrong = np.zeros((DATA.X_test.shape[0], n_labels))
+        with pytest.raises(ValueError, match=f"Y has {n_labels} labels, but the model has 24"):
+            model.score(DATA.X_test, wrong)
+
+
 def test_cross_validation_in_several_processes():
     here, there = (
         cross_val_score(small_model(), DATA.X, DATA.Y.toarray(), cv=2, n_jobs=n) for n in (1, 2)

@@ -345,14 +345,12 @@ class PartitionedClassifier(BaseEstimator):  # type: ignore[misc]
         """Return the share of documents whose best label is right: P@1 as a fraction.
 
         With one label a document this is the accuracy. (The labels are called `y` as in all of
-        scikit-learn, and may have any form that `fit` takes.)
+        scikit-learn, and may have any form that `fit` takes.) Labels that the model never saw
+        count as not found.
         """
         features = self._check(X)
-        truth, _ = check_labels(y, features.n_rows, label_names=self._known_labels())
-        if truth.n_columns != self.n_labels_:
-            raise ValueError(
-                f"Y has {truth.n_columns} labels, but the model has {self.n_labels_}."
-            )
+        known = self._known_labels() or range(self.n_labels_)
+        truth, _ = check_labels(y, features.n_rows, label_names=known, allow_unknown=True)
         best, _ = self.predict_top_k(features, 1)
         return float(precision_at_k(best, truth.to_scipy(), 1)) / 100
 
