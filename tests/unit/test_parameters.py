@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from polyseme import XRLinear
-from polyseme.estimators.parameters import RENAMED, check_parameters
+from polyseme.estimators.parameters import NONE, RENAMED, check_parameters, number_above
 from polyseme.machine.threads import count_jobs, count_threads
 
 WHOLE = {
@@ -42,7 +42,23 @@ def refused(name, value):
 
 def test_every_parameter_is_looked_at_here():
     known = {*WHOLE, *NUMBERS, *CHOICES, *SWITCHES, FOLDS, "n_jobs"}
-    assert set(inspect.signature(XRLinear).parameters) == known
+    assert set(inspect.signature(XRLinear).parameters) == known == set(XRLinear._constraints)
+
+
+def test_another_estimator_brings_its_own_constraints():
+    class Baker(XRLinear):
+        _constraints = XRLinear._constraints | {"heat": NONE | number_above(10)}
+
+        def __init__(self, copies=2, heat=None):
+            super().__init__(copies=copies)
+            self.heat = heat
+
+    check_parameters(Baker())
+    check_parameters(Baker(heat=11))
+    with pytest.raises(ValueError, match=r"^heat must be None or a number above 10 that .* not 9"):
+        check_parameters(Baker(heat=9))
+    with pytest.raises(ValueError, match=r"^copies must be"):
+        check_parameters(Baker(copies=0))
 
 
 def test_the_defaults_are_fine():
@@ -61,7 +77,9 @@ def test_the_defaults_are_those_of_the_paper_and_the_design():
 def test_a_count_below_its_least_is_refused(name, least):
     check_parameters(XRLinear(**{name: least}))
     check_parameters(XRLinear(**{name: np.int64(least)}))
-    assert f"from {least} to 2147483647, not {least - 1}" in refused(name, least - 1)
+    message = refused(name, least - 1)
+    assert f"from {least} to 2147483647" in message
+    assert message.endswith(f", not {least - 1}.")
 
 
 @pytest.mark.parametrize("name", WHOLE)
@@ -141,7 +159,7 @@ def test_other_unknown_names_are_refused_as_ever():
 
 
 def test_chance_has_a_number_so_that_models_can_be_had_again():
-    assert "not None: the same number gives the same model." in refused("random_state", None)
+    assert "(the same number gives the same model), not None." in refused("random_state", None)
 
 
 def test_verbose_may_be_a_truth():

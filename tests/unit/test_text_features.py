@@ -173,11 +173,11 @@ def test_texts_are_never_all_in_memory():
 @pytest.mark.parametrize(
     ("parameters", "sentence"),
     [
-        ({"analyzer": "letters"}, "analyzer must be 'word', 'char' or 'token'"),
+        ({"analyzer": "letters"}, "analyzer must be one of 'word', 'char', 'token'"),
         ({"ngrams": (2, 1)}, "ngrams must be"),
         ({"ngrams": 2}, "ngrams must be"),
         ({"max_features": 0}, "max_features must be a whole number"),
-        ({"min_documents": 1.5}, "min_documents must be a whole number"),
+        ({"min_documents": 1.5}, "min_documents must be None or a whole number"),
     ],
 )
 def test_parameters_that_make_no_sense_are_refused(parameters, sentence):

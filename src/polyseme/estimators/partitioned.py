@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from abc import abstractmethod
+from collections.abc import Mapping
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -16,10 +17,18 @@ from sklearn.utils.validation import check_is_fitted
 from polyseme.backbones.protocols import Fuses, Matcher, Ranker, Walk
 from polyseme.estimators import model_parts
 from polyseme.estimators.parameters import (
+    JOBS,
+    NONE,
     RENAMED,
+    SEED,
+    TRUE_OR_FALSE,
+    ZERO,
+    Constraint,
     check_parameters,
     knows_old_names,
+    one_of,
     refuse_old_names,
+    whole_from,
 )
 from polyseme.files.model_folder import save_model
 from polyseme.files.stored_model import Contents, StoredModel
@@ -33,10 +42,11 @@ from polyseme.machine.progress import Progress
 from polyseme.machine.run import Run
 from polyseme.machine.threads import count_jobs
 from polyseme.metrics import precision_at_k
-from polyseme.partition.assignment import AssignmentPlan
+from polyseme.partition.assignment import METHODS, AssignmentPlan
 from polyseme.partition.label_clusters import LabelClusters
 from polyseme.partition.label_tree import LabelTree
-from polyseme.partition.merging import merge_slots
+from polyseme.partition.merging import MERGES, merge_slots
+from polyseme.partition.training_rows import TRAINING_ROWS
 from polyseme.training.disentangle import TrainingPlan, disentangle, what_the_ranker_sees
 
 __all__ = ["PartitionedClassifier"]
@@ -101,6 +111,8 @@ class PartitionedClassifier(BaseEstimator):  # type: ignore[misc]
         The two trained parts.
     label_names_ : Names or None
         If the labels were given by name.
+    classes_ : ndarray, shape (n_labels,)
+        The names of the labels, or their numbers where they have none.
     feature_names_ : Names or None
         As given to `fit`, or the columns of a data frame.
     feature_names_in_ : ndarray of str
@@ -122,6 +134,24 @@ class PartitionedClassifier(BaseEstimator):  # type: ignore[misc]
     """
 
     kind: ClassVar[str] = ""  # the name that saved models know the class by
+
+    _constraints: ClassVar[Mapping[str, Constraint]] = {
+        "copies": whole_from(1),
+        "beam_size": whole_from(1),
+        "rounds": whole_from(0),
+        "finetune_matcher": TRUE_OR_FALSE,
+        "assignment": one_of(*METHODS),
+        "max_cluster_size": NONE | whole_from(1),
+        "match_folds": ZERO | whole_from(2),
+        "branching": whole_from(2),
+        "max_leaf_size": whole_from(1),
+        "training_rows": one_of(*TRAINING_ROWS),
+        "sense_positives": TRUE_OR_FALSE,
+        "merge": one_of(*MERGES),
+        "n_jobs": JOBS,
+        "random_state": SEED,
+        "verbose": one_of(0, 1),
+    }
 
     matcher_: Matcher
     ranker_: Ranker
@@ -174,6 +204,14 @@ class PartitionedClassifier(BaseEstimator):  # type: ignore[misc]
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
+
+    @property
+    def classes_(self) -> npt.NDArray[Any]:
+        """The names of the labels, or their numbers; made when asked for."""
+        names = self.label_names_
+        if names is None:
+            return np.arange(self.n_labels_)
+        return np.array(names, dtype=object if isinstance(names[0], str) else np.int64)
 
     @abstractmethod
     def make_matcher(self) -> Matcher:
@@ -443,14 +481,12 @@ class PartitionedClassifier(BaseEstimator):  # type: ignore[misc]
         """Return the share of documents whose best label is right: P@1 as a fraction.
 
         With one label a document this is the accuracy. (The labels are called `y` as in all of
-        scikit-learn, and may have any form that `fit` takes.)
+        scikit-learn, and may have any form that `fit` takes.) Labels that the model never saw
+        count as not found.
         """
         documents = self._check(X)
-        truth, _ = check_labels(y, documents.n_rows, label_names=self._known_labels())
-        if truth.n_columns != self.n_labels_:
-            raise ValueError(
-                f"Y has {truth.n_columns} labels, but the model has {self.n_labels_}."
-            )
+        known = self._known_labels() or range(self.n_labels_)
+        truth, _ = check_labels(y, documents.n_rows, label_names=known, allow_unknown=True)
         best, _ = self.predict_top_k(documents, 1)
         return float(precision_at_k(best, truth.to_scipy(), 1)) / 100
 

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar
 
 from polyseme.backbones.linear.matcher import LinearTreeMatcher
 from polyseme.backbones.linear.ranker import LinearSlotRanker
 from polyseme.backbones.linear.weights import LinearTraining
-from polyseme.estimators.parameters import RENAMED, knows_old_names
+from polyseme.estimators.parameters import (
+    NONE,
+    RENAMED,
+    Constraint,
+    knows_old_names,
+    number_above,
+    number_from,
+    one_of,
+    whole_from,
+)
 from polyseme.estimators.partitioned import PartitionedClassifier
 
 __all__ = ["XRLinear"]
@@ -93,6 +103,18 @@ class XRLinear(PartitionedClassifier):
     """
 
     kind: ClassVar[str] = "xr-linear"
+    _constraints: ClassVar[Mapping[str, Constraint]] = {
+        **PartitionedClassifier._constraints,
+        "loss": one_of("squared-hinge", "logistic"),
+        "C": number_above(0),
+        "tol": number_above(0),
+        "max_iter": whole_from(1),
+        "min_weight": number_from(0),
+        "max_weights_per_label": NONE | whole_from(1),
+        "weight_bits": one_of(8, 32),
+        "bias": number_from(0),
+        "activation": one_of("l3-hinge", "sigmoid", "none"),
+    }
 
     matcher_: LinearTreeMatcher
     ranker_: LinearSlotRanker
