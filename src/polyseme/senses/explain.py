@@ -259,6 +259,8 @@ class _Walk:
 
     def _below(self, weights: LinearWeights, parents: _Scored) -> _Scored:
         """Score all children of some nodes."""
+        assert parents.scores is not None
+        parent_scores = parents.scores
 
         def scored(activation: str) -> tuple[Any, Any]:
             document = self._document
@@ -270,7 +272,7 @@ class _Walk:
                 document.n_columns,
                 np.array([0, len(parents.nodes)], dtype=np.int64),
                 parents.nodes,
-                parents.scores,
+                parent_scores,
                 activation,
                 1,
                 None,
