@@ -187,8 +187,8 @@ class Tagger:
         n_features: int = 20,
     ) -> Explanation:
         """Explain the labels of one document, a row or a text; see `polyseme.explain`."""
-        X = self.rows([document] if isinstance(document, str) else document)
-        return explain(self.classifier, X, labels, n_labels=n_labels, n_features=n_features)
+        one = self.rows([document] if isinstance(document, str) else document)
+        return explain(self.classifier, one, labels, n_labels=n_labels, n_features=n_features)
 
     def spans(self, text: str) -> list[tuple[int, int, int]]:
         """Return (feature, start, end) for everything that counts in a text."""
@@ -360,13 +360,8 @@ class TextTagger(Tagger):
             "n_neighbours": n_neighbours,
             "n_documents": n_documents,
         }
-        if documents is None:
-            found = super().senses(number, **many)
-            return [
-                dataclasses.replace(one, examples=self.slot_examples(one.slot)) for one in found
-            ]
         records = documents if labels is None else Pairs(documents, labels)
-        having = rows_with_label(self.model, number, records)
+        having = rows_with_label(self.model, number, () if records is None else records)
         found = super().senses(number, having.X, having.Y, texts=having.texts, **many)
         return [
             dataclasses.replace(
