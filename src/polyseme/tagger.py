@@ -43,9 +43,9 @@ EXCERPT = 200  # characters of a text that shows what a sense is
 Ranked = tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]
 
 
-def open_tagger(path: str | os.PathLike[str], *, n_threads: int | None = None) -> Tagger:
+def open_tagger(path: str | os.PathLike[str], *, n_jobs: int | None = None) -> Tagger:
     """Load a saved model, whatever its kind; see `polyseme.load`."""
-    return tagger_for(load(path, n_threads=n_threads))
+    return tagger_for(load(path, n_jobs=n_jobs))
 
 
 def tagger_for(model: Any) -> Tagger:

@@ -62,7 +62,7 @@ class PolysemeBackend(AnnifLearningBackend):  # type: ignore[misc]
     def initialize(self, parallel: bool = False) -> None:
         """Load the model, if it is not loaded; processes side by side get a thread each."""
         if self._ready is None:
-            self._ready = self._made_ready(self._load(n_threads=1 if parallel else None))
+            self._ready = self._made_ready(self._load(n_jobs=1 if parallel else None))
 
     def _train(self, corpus: Any, params: dict[str, Any], jobs: int = 0) -> None:
         model = self._untrained(params, jobs)
@@ -82,7 +82,7 @@ class PolysemeBackend(AnnifLearningBackend):  # type: ignore[misc]
     def _learn(self, corpus: Any, params: dict[str, Any]) -> None:
         with self._learning:
             # Whoever is suggesting keeps the present model, so the new one is another object.
-            model = self._load(n_threads=None)
+            model = self._load(n_jobs=None)
             if model.training_data is None:
                 raise NotSupportedException(
                     "the model was trained without allow_learn=true and does not hold the "
@@ -132,7 +132,7 @@ class PolysemeBackend(AnnifLearningBackend):  # type: ignore[misc]
                 params,
                 analyzer="token" if self.project.analyzer_spec else "word",
                 keep_data=annif.util.boolean(params.get("allow_learn", False)),
-                n_threads=jobs or None,
+                n_jobs=jobs or None,
             )
 
     def _keep_documents(self, corpus: Any) -> None:
@@ -161,19 +161,19 @@ class PolysemeBackend(AnnifLearningBackend):  # type: ignore[misc]
             self._check_analyzer(analyzer_of_file(self._train_file), "The kept documents were")
         self.info("reusing documents of an earlier training")
 
-    def _load(self, n_threads: int | None) -> TextModel:
+    def _load(self, n_jobs: int | None) -> TextModel:
         if not (self._model_folder / "model.json").exists():
             raise NotInitializedException(
                 f"model {self._model_folder} not found", backend_id=self.backend_id
             )
         self.debug(f"loading model from {self._model_folder}")
         with self._one_sentence():
-            tagger = open_tagger(self._model_folder, n_threads=n_threads)
+            tagger = open_tagger(self._model_folder, n_jobs=n_jobs)
             if tagger.label_uris is None:
                 raise ValueError(f"{self._model_folder} was not trained by Annif.")
         model: TextModel = tagger.model
         self._check_analyzer(model.reading.get("analyzer"), "The model was")
-        model.verbose = model.classifier.verbose = False
+        model.verbose = model.classifier.verbose = 0
         return model
 
     def _check_analyzer(self, used: str | None, what: str) -> None:
@@ -188,7 +188,9 @@ class PolysemeBackend(AnnifLearningBackend):  # type: ignore[misc]
         # By URI, since numbers change when a vocabulary is loaded anew.
         by_uri = self.project.subjects.by_uri
         found = [by_uri(str(uri), warnings=False) for uri in model.label_uris or ()]
-        return _Ready(tagger_for(model), np.array([-1 if one is None else one for one in found], np.int64))
+        return _Ready(
+            tagger_for(model), np.array([-1 if one is None else one for one in found], np.int64)
+        )
 
     def _records(self, corpus: Any) -> Iterator[Any]:
         return records_of(corpus.documents, self.project.subjects, self._prepared)

@@ -48,7 +48,7 @@ def evaluate(
     """
     with Progress() as progress:
         with progress.phase("Reading the model"):
-            tagger = open_tagger(model, n_threads=n_threads)
+            tagger = open_tagger(model, n_jobs=n_threads)
         with progress.phase("Reading the data"):
             options["threshold"] = threshold
             labelled = read_labelled(tagger, data, options, n_threads, wants_test=True)

@@ -75,7 +75,7 @@ def predict(
     check_ending(output, (*JSON_LINES, *MATRIX, *TSV))
     with Progress() as progress:
         with progress.phase("Reading the model"):
-            tagger = open_tagger(model, n_threads=n_threads)
+            tagger = open_tagger(model, n_jobs=n_threads)
         with progress.phase("Reading the documents"):
             options.update(threshold=threshold, lines=by_line)
             documents = read_documents(tagger, source, options, n_threads)

@@ -53,7 +53,7 @@ def senses(
     many of the label's documents reach it. Without LABEL, lists the labels that were split
     most.
     """
-    tagger = open_tagger(model, n_threads=n_threads)
+    tagger = open_tagger(model, n_jobs=n_threads)
     if label is None:
         _list_most_split(tagger, n_shown, as_json)
         return

@@ -17,6 +17,7 @@ from polyseme.cli.corpus_options import (
 from polyseme.cli.errors import note
 from polyseme.cli.estimate import estimate_on_matrices, print_estimate
 from polyseme.machine.progress import Progress
+from polyseme.machine.threads import count_jobs
 from polyseme.text.estimate import estimate_text_training
 from polyseme.text.model import TextModel
 
@@ -47,7 +48,7 @@ class _OnMatrices:
     def train(self) -> tuple[XRLinear, dict[str, float]]:
         progress = Progress()
         with progress, progress.phase("Reading the data"):
-            dataset = datasets.load(self._data, n_threads=self._model.n_threads)
+            dataset = datasets.load(self._data, n_threads=count_jobs(self._model.n_jobs))
         self._model.fit(
             dataset.X_train,
             dataset.Y_train,

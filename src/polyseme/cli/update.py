@@ -76,7 +76,7 @@ def update(
     text_options = take(options)
     place = model if output is None else output
     check_target(place)
-    tagger = open_tagger(model, n_threads=n_threads)
+    tagger = open_tagger(model, n_jobs=n_threads)
     if not tagger.takes_texts:
         raise ValueError(
             f"{model} was trained on matrices; update it in Python with polyseme.update.updated."

@@ -199,6 +199,6 @@ def _description(served: ServedModel) -> dict[str, Any]:
         "parameters": {
             name: value
             for name, value in about["parameters"].items()
-            if name not in ("n_threads", "verbose")
+            if name not in ("n_jobs", "verbose")
         },
     }

@@ -46,8 +46,8 @@ class TextModel:
     ----------
     features : TextFeatures, optional
     classifier : XRLinear, optional
-        Both are copied before they are trained. The classifier's seed also chooses the documents
-        to hold out.
+        Both are copied before they are trained. The classifier's random_state also chooses the
+        documents to hold out.
     held_out : float, default=0.1
         Share of the documents to hold out, 20,000 at most; 0 for none: then there is no report,
         and scores are not probabilities.
@@ -62,7 +62,7 @@ class TextModel:
     keep_data : bool, default=False
         Keep the features and labels of the training documents, so that `update` needs no others.
         They are saved with the model.
-    verbose : bool, default=True
+    verbose : int, default=1
         Show bars on stderr if that is a terminal.
 
     Attributes
@@ -101,7 +101,7 @@ class TextModel:
         precision: float | None = None,
         examples: int = 3,
         keep_data: bool = False,
-        verbose: bool = True,
+        verbose: int = 1,
     ) -> None:
         self.features = TextFeatures() if features is None else features
         self.classifier = XRLinear(verbose=verbose) if classifier is None else classifier
@@ -148,13 +148,13 @@ class TextModel:
         """Learn from records, such as `polyseme.text.open_corpus` finds in a file."""
         self.check_parameters()
         features, classifier = clone(self.features), clone(self.classifier)
-        progress = Progress(enabled=self.verbose)
+        progress = Progress(enabled=bool(self.verbose))
         with progress:
             problem = read_problem(
                 records,
                 features,
                 count_held_out=self.count_held_out,
-                seed=classifier.seed,
+                seed=classifier.random_state,
                 progress=progress,
             )
         names = [(label_names or {}).get(label, label) for label in problem.labels]

@@ -76,13 +76,13 @@ def contents_of(
     return description, arrays, names
 
 
-def restore(model: TextModel, stored: StoredModel, n_threads: int | None) -> None:
+def restore(model: TextModel, stored: StoredModel, n_jobs: int | None) -> None:
     """Fill a fresh model with what was saved, after checking all of it."""
     facts = stored.description
     classifier_facts = facts.get("classifier")
     if not isinstance(classifier_facts, dict):
         raise _damaged(stored, "it has no classifier")
-    classifier = XRLinear(n_threads=n_threads)
+    classifier = XRLinear(n_jobs=n_jobs)
     classifier_files.restore(
         classifier, StoredModel(stored.path, classifier_facts, stored.arrays, stored.names)
     )

@@ -52,7 +52,7 @@ def update_text_model(
             "hold; give those it was trained on as old, or train it with keep_data=True."
         )
     numbers = _LabelNumbers(model)
-    progress = Progress(enabled=model.verbose)
+    progress = Progress(enabled=bool(model.verbose))
     with progress:
         with progress.phase("Reading new texts") as step:
             unknown = _UnknownWords(model.features)
