@@ -15,9 +15,9 @@ from polyseme.files.model_folder import open_model, save_model
 from polyseme.inputs.names import Names
 from polyseme.inputs.sparse_rows import SparseRows
 from polyseme.machine.progress import Progress
+from polyseme.tagger import tagger_for
 from polyseme.text import Record, TextFeatures
 from polyseme.text.problem import as_new_documents, read_problem
-from polyseme.text.sense_texts import senses_in_corpus
 from tests.model_folders import edit_manifest, manifest_of
 
 TRAINING, TEST = make_corpus(1200, seed=0), make_corpus(300, seed=1)
@@ -283,14 +283,16 @@ def test_a_vocabulary_gives_names_and_keeps_uris(tmp_path):
 
 
 def test_senses_list_rows_of_a_corpus(model):
-    label = model.label_number("tank")
-    found, texts = senses_in_corpus(model, label, records(TRAINING))
+    tagger = tagger_for(model)
+    found = tagger.senses("tank", records(TRAINING))
     rows = [row for sense in found for row in sense.documents]
     assert rows
     assert all("tank" in TRAINING.labels[row] for row in rows)
-    assert texts == {row: TRAINING.texts[row] for row in rows}
+    for sense in found:
+        beginnings = [" ".join(TRAINING.texts[row].split())[:150] for row in sense.documents]
+        assert [text[:150] for text in sense.examples[: len(beginnings)]] == beginnings
     assert all(isinstance(word, str) for word, _ in found[0].strongest)
-    assert all(sense.documents == [] for sense in senses_in_corpus(model, label, [])[0])
+    assert all(sense.documents == [] for sense in tagger.senses("tank", []))
 
 
 def test_examples_of_a_slot_are_texts_of_its_label_matched_to_its_cluster(model):

@@ -291,6 +291,8 @@ def largest_labels(model: Model, cluster: int, n: int) -> list[int]:
 def _documents_of(model: Model, label: int, X: Any, Y: Any, n: int) -> dict[int, list[int]]:
     """Return the rows with the label, surest first, under the slot that each goes to."""
     features = check_features(X, layout=model.layout_)
+    if features.n_rows == 0:
+        return {}
     known = None if model.label_names_ is None else list(model.label_names_)
     labels, _ = check_labels(Y, features.n_rows, label_names=known)
     rows = _rows_with(labels, label)

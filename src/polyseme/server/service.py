@@ -14,8 +14,9 @@ from polyseme.server.batching import Batcher
 from polyseme.server.metrics import ServerMetrics
 from polyseme.server.model_store import ModelStore
 from polyseme.server.problems import Problem
-from polyseme.server.served_model import Document, Question, ServedModel, Suggested
+from polyseme.server.served_model import Document, Question, ServedModel
 from polyseme.server.settings import ServerSettings
+from polyseme.suggestions import Suggestion
 
 __all__ = ["Service", "json_response"]
 
@@ -31,7 +32,7 @@ class Service:
         self.store, self.settings, self.metrics = store, settings, metrics
         self._pool = ThreadPoolExecutor(max(2, settings.n_threads), "polyseme-worker")
         self._watcher = ThreadPoolExecutor(1, "polyseme-watcher")
-        self._batchers: dict[str, tuple[ServedModel, Batcher[Question, list[Suggested]]]] = {}
+        self._batchers: dict[str, tuple[ServedModel, Batcher[Question, list[Suggestion]]]] = {}
 
     def close(self) -> None:
         """Wait for what is under way and end the threads."""
@@ -53,7 +54,7 @@ class Service:
                 return served.row_of(features)
             except ValueError as error:
                 raise Problem(422, str(error)) from None
-        if not served.takes_texts:
+        if not served.tagger.takes_texts:
             raise Problem(422, f"Model {served.name!r} takes features, not texts.")
         if len(text) > self.settings.max_text:
             most = self.settings.max_text
@@ -62,7 +63,7 @@ class Service:
 
     def check_threshold(self, served: ServedModel, threshold: float | None) -> None:
         """Refuse a threshold that is no probability where scores are."""
-        if threshold is not None and served.takes_texts and not 0 <= threshold <= 1:
+        if threshold is not None and served.tagger.takes_texts and not 0 <= threshold <= 1:
             raise Problem(422, "The threshold must be a probability from 0 to 1.")
 
     async def run(self, function: Callable[..., Result], *arguments: Any) -> Result:
@@ -70,7 +71,7 @@ class Service:
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._pool, function, *arguments)
 
-    async def suggest(self, served: ServedModel, question: Question) -> list[Suggested]:
+    async def suggest(self, served: ServedModel, question: Question) -> list[Suggestion]:
         """Answer a question, together with others that arrive at the same time."""
         asked, batcher = self._batchers.get(served.name, (None, None))
         if batcher is None or asked is not served:

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from polyseme.estimators.xr_linear import XRLinear
+from polyseme.inputs.excerpts import excerpt
 from polyseme.inputs.names import Names
 from polyseme.inputs.sparse_rows import SparsePattern, SparseRows
 from polyseme.senses.best_slots import best_slots
@@ -54,7 +55,7 @@ class Examples:
         """
         wanted, places = np.unique(documents, return_inverse=True)
         is_wanted = set(wanted.tolist())
-        excerpts = [_excerpt(text) for i, text in enumerate(texts) if i in is_wanted]
+        excerpts = [excerpt(text, EXCERPT) for i, text in enumerate(texts) if i in is_wanted]
         if len(excerpts) != len(wanted):
             raise ValueError("the texts changed while they were read; try again.")
         return cls(starts, places.astype(np.int64), Names.from_list(excerpts))
@@ -122,9 +123,3 @@ def _first_of_each(
     starts = np.zeros(n_slots + 1, dtype=np.int64)
     np.cumsum(np.bincount(slots[kept], minlength=n_slots), out=starts[1:])
     return starts, rows[kept].astype(np.int64)
-
-
-def _excerpt(text: str) -> str:
-    begin = text[: 10 * EXCERPT].encode("utf-8", "replace").decode()  # halves of surrogate pairs
-    whole = " ".join(begin.split())
-    return whole if len(whole) <= EXCERPT else whole[: EXCERPT - 3].rstrip() + "..."

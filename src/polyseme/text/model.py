@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +16,8 @@ from polyseme.files.stored_model import Contents, StoredModel
 from polyseme.inputs.names import Names
 from polyseme.inputs.sparse_rows import SparsePattern, SparseRows
 from polyseme.machine.progress import Progress
-from polyseme.senses.describe import label_number
+from polyseme.senses.describe import label_name, label_number
+from polyseme.suggestions import Suggestion, named_suggestions
 from polyseme.text.calibration import Calibration
 from polyseme.text.corpora.records import Record
 from polyseme.text.examples import Examples, best_documents
@@ -31,26 +32,6 @@ __all__ = ["Suggestion", "TextModel"]
 
 FEWEST_TO_HOLD_OUT_FROM = 20  # documents; of fewer, all are needed to learn from
 MOST_HELD_OUT = 20_000
-
-
-class Suggestion(NamedTuple):
-    """A label for a text.
-
-    Attributes
-    ----------
-    label : int
-        Its number in the classifier.
-    name : str
-    score : float
-        The probability that it is right, as far as held-out documents tell.
-    uri : str or None
-        What the training data call it, where a vocabulary gave it another name.
-    """
-
-    label: int
-    name: str
-    score: float
-    uri: str | None = None
 
 
 class TextModel:
@@ -108,6 +89,8 @@ class TextModel:
         Documents that were left out of training because they have no label.
     phase_seconds : dict of str to float
     """
+
+    takes_texts = True  # as `polyseme.tagger` asks
 
     def __init__(
         self,
@@ -285,18 +268,9 @@ class TextModel:
         threshold: float | None = None,
     ) -> list[list[Suggestion]]:
         """Turn label numbers and bare scores into suggestions; see `suggest`."""
-        least = self.threshold if threshold is None else _checked_threshold(threshold)
-        probabilities = self.calibration(scores)
-        kept = (labels >= 0) & (probabilities >= least)
-        return [
-            [
-                Suggestion(label, self.name_of(label), score, self.uri_of(label))
-                for label, score in zip(
-                    labels[i, kept[i]].tolist(), probabilities[i, kept[i]].tolist(), strict=True
-                )
-            ]
-            for i in range(len(labels))
-        ]
+        least = self.checked_threshold(threshold)
+        names = self.classifier.label_names_
+        return named_suggestions(labels, self.calibration(scores), least, names, self.label_uris)
 
     def evaluate(
         self,
@@ -322,13 +296,17 @@ class TextModel:
             As `report`, without ``reach``; documents without labels are left out, and
             labels that the model does not know (``n_unknown_labels``) count as not found.
         """
-        least = self.threshold if threshold is None else _checked_threshold(threshold)
-        return evaluate_records(self, records, least, a, b)
+        return evaluate_records(self, records, self.checked_threshold(threshold), a, b)
+
+    def checked_threshold(self, threshold: float | None) -> float:
+        """Return the least probability: the one that is given, or else the model's own."""
+        if threshold is not None and not 0 <= threshold <= 1:
+            raise ValueError(f"threshold must be a probability from 0 to 1, not {threshold!r}.")
+        return float(self.threshold if threshold is None else threshold)
 
     def name_of(self, label: int) -> str:
         """Return the name of a label that is given by number."""
-        names = self.classifier.label_names_
-        return str(label if names is None else names[label])
+        return str(label_name(self.classifier, label))
 
     def uri_of(self, label: int) -> str | None:
         """Return what the training data call a label, if that is not its name."""
@@ -385,9 +363,3 @@ class TextModel:
             raise ValueError(
                 f"precision must be a share above 0 and at most 1, not {self.precision!r}."
             )
-
-
-def _checked_threshold(threshold: float) -> float:
-    if not 0 <= threshold <= 1:
-        raise ValueError(f"threshold must be a probability from 0 to 1, not {threshold!r}.")
-    return float(threshold)
