@@ -252,7 +252,7 @@ class TextFeatures(BaseEstimator):  # type: ignore[misc]
 
     def check_parameters(self) -> None:
         """Refuse parameters that make no sense, by name and with what would."""
-        if self.analyzer not in NGRAMS:
+        if not isinstance(self.analyzer, str) or self.analyzer not in NGRAMS:
             raise ValueError(f"analyzer must be 'word', 'char' or 'token', not {self.analyzer!r}.")
         ngrams = self.ngram_range if _is_pair(self.ngrams) or self.ngrams is None else (0, 0)
         if not 1 <= ngrams[0] <= ngrams[1] <= 20:
