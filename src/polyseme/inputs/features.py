@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from polyseme.inputs.sound_matrices import sound_matrix
 from polyseme.inputs.sparse_rows import SparseRows
 
 __all__ = ["check_features"]
@@ -42,7 +43,7 @@ def check_features(
         rows = _side_by_side(X, name)
     elif sp.issparse(X):
         _require_two_dimensions(X.ndim, name)
-        _require_numbers(X.dtype, name)
+        _require_numbers(getattr(X, "dtype", np.dtype(object)), name)
         rows = SparseRows.from_scipy(X, name)
         _require_finite(rows, X, name)
     else:
@@ -119,7 +120,7 @@ def _require_finite(rows: SparseRows, original: Any, name: str) -> None:
     entry = int(np.argmin(finite))
     row = int(np.searchsorted(rows.starts, entry, side="right")) - 1
     # The caller's own numbers tell an infinity from a number that float32 cannot hold.
-    theirs = original.tocsr().data if sp.issparse(original) else original
+    theirs = sound_matrix(original, name).tocsr().data if sp.issparse(original) else original
     if np.isfinite(theirs).all():
         raise ValueError(
             f"{name} has a number in row {row} that is too large for float32; rescale the "
