@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from polyseme.inputs.sound_matrices import sound_matrix
 from polyseme.partition.co_occurrence import count_reached
 from polyseme.partition.label_clusters import LabelClusters
 
@@ -313,6 +314,11 @@ def _truth(Y_true: Any) -> sp.csr_array:
         Y = sp.csr_array((ones, Y_true.indices, Y_true.indptr), shape=Y_true.shape)
     elif np.ndim(Y_true) != 2:
         raise ValueError("Y_true must be a documents x labels matrix")
+    elif sp.issparse(Y_true):
+        Y = sound_matrix(Y_true, "Y_true")
+        if Y.dtype.kind not in "biuf":
+            raise ValueError(f"Y_true must hold numbers, but has dtype {Y.dtype}")
+        Y = sp.csr_array(Y)
     else:
         Y = sp.csr_array(Y_true)
     if not Y.has_canonical_format or not np.all(Y.data):

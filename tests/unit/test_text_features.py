@@ -174,6 +174,7 @@ def test_texts_are_never_all_in_memory():
     ("parameters", "sentence"),
     [
         ({"analyzer": "letters"}, "analyzer must be one of 'word', 'char', 'token'"),
+        ({"analyzer": []}, "analyzer must be one of 'word', 'char', 'token', not \\[\\]"),
         ({"ngrams": (2, 1)}, "ngrams must be"),
         ({"ngrams": 2}, "ngrams must be"),
         ({"max_features": 0}, "max_features must be a whole number"),

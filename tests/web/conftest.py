@@ -16,6 +16,7 @@ import uvicorn
 from polyseme import TextModel, XRLinear
 from polyseme.demo import make_corpus
 from polyseme.server.app import create_app
+from polyseme.server.connections import connections_with
 from polyseme.server.model_store import ModelStore
 from polyseme.server.settings import ServerSettings
 from tests.small_data import topics
@@ -70,8 +71,14 @@ def client(store):
 @contextmanager
 def client_with(store, **settings):
     """Yield a client of an app with settings of its own, run by a thread of this process."""
-    app = create_app(store, ServerSettings(**{"reload_seconds": 0, **settings}))
-    server = uvicorn.Server(uvicorn.Config(app, log_config=None, access_log=False))
+    chosen = ServerSettings(**{"reload_seconds": 0, **settings})
+    config = uvicorn.Config(
+        create_app(store, chosen),
+        http=connections_with(chosen),
+        log_config=None,
+        access_log=False,
+    )
+    server = uvicorn.Server(config)
     with socket.create_server(("127.0.0.1", 0)) as listener:
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()

@@ -42,6 +42,8 @@ _FORMAT = "polyseme"
 _MANIFEST = "model.json"
 _PARTS = ("weights", "names")
 _FILE_NAME = re.compile(r"(weights|names)-[0-9a-f]{8}\.safetensors|model-[0-9a-f]{8}\.json")
+# Also what safetensors writes before it renames, and what a try to write may leave.
+_LEFTOVER = re.compile(rf"{_FILE_NAME.pattern}|\.tmp\w{{6}}|\.polyseme-\w{{8}}")
 _STALE_SECONDS = 24 * 60 * 60
 
 Array = npt.NDArray[Any]
@@ -160,7 +162,7 @@ def check_target(folder: Path) -> None:
         is_model = _parse_manifest(folder).get("format") == _FORMAT
     else:
         # Files of our own without model.json are the rest of a save that was killed.
-        is_model = all(_FILE_NAME.fullmatch(entry.name) for entry in folder.iterdir())
+        is_model = all(_LEFTOVER.fullmatch(entry.name) for entry in folder.iterdir())
     if not is_model:
         raise ValueError(
             f"cannot save a model to {folder}: the folder holds something else;"
@@ -171,7 +173,7 @@ def check_target(folder: Path) -> None:
 def _try_to_write(folder: Path) -> None:
     nearest = next(place for place in (folder, *folder.absolute().parents) if place.exists())
     try:
-        os.rmdir(tempfile.mkdtemp(prefix=".polyseme-", dir=nearest))
+        tempfile.TemporaryFile(prefix=".polyseme-", dir=nearest).close()
     except OSError as error:
         raise OSError(
             f"cannot save a model to {folder}: nothing can be written to {nearest} "
@@ -230,7 +232,7 @@ def _stale_files(folder: Path) -> set[str]:
     """Return what killed saves left here; younger files may belong to a save still running."""
     newest = time.time() - _STALE_SECONDS
     with suppress(OSError):
-        ours = [entry for entry in folder.iterdir() if _FILE_NAME.fullmatch(entry.name)]
+        ours = [entry for entry in folder.iterdir() if _LEFTOVER.fullmatch(entry.name)]
         return {entry.name for entry in ours if entry.stat().st_mtime < newest}
     return set()
 

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from polyseme.inputs.sound_matrices import sound_matrix
 from polyseme.inputs.sparse_rows import SparsePattern
 
 __all__ = [
@@ -110,6 +111,7 @@ def _as_pattern(
     if sp.issparse(Y):
         if Y.ndim != 2:
             raise ValueError("Y must have two dimensions, documents x labels.")
+        Y = sound_matrix(Y, "Y")
         _require_zeros_and_ones(Y)
         return SparsePattern.from_scipy(Y, "Y"), known
 

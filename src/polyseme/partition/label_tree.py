@@ -183,7 +183,7 @@ class LabelTree:
 
     def clusters_below(self, level: int) -> npt.NDArray[np.int64]:
         """Return where the clusters below each node of a level start, shape (n_nodes + 1,)."""
-        starts = np.arange(self.n_nodes(level) + 1, dtype=np.int64)
+        starts = np.arange(self.n_nodes(min(level, self.n_levels)) + 1, dtype=np.int64)
         for below in self.levels[level:]:
             starts = below[starts]
         return starts

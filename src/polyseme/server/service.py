@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
@@ -19,6 +20,8 @@ from polyseme.server.settings import ServerSettings
 from polyseme.suggestions import Suggestion
 
 __all__ = ["Service", "json_response"]
+
+log = logging.getLogger("polyseme.server")
 
 Result = TypeVar("Result")
 
@@ -83,11 +86,17 @@ class Service:
         return await batcher.ask(question)
 
     async def watch(self) -> None:
-        """Look again and again whether a model was replaced."""
+        """Look again and again whether a model was replaced; nothing but the end ends it."""
         loop = asyncio.get_running_loop()
+        said = ""
         while True:
             await asyncio.sleep(self.settings.reload_seconds)
-            await loop.run_in_executor(self._watcher, self.store.refresh)
+            try:
+                await loop.run_in_executor(self._watcher, self.store.refresh)
+            except Exception as error:
+                if repr(error) != said:
+                    log.exception("looking for replaced models failed; it goes on")
+                said = repr(error)
 
 
 def json_response(content: Any) -> Response:
