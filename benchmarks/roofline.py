@@ -169,13 +169,15 @@ def seconds_of_batches(model: XRLinear, X: Any) -> float:
         start = time.perf_counter()
         model.predict_top_k(X, 5)
         taken.append(time.perf_counter() - start)
-    return float(np.median(taken[1:])) / X.shape[0]
+    return float(np.median(taken[1:]) / X.shape[0])
 
 
 def compare(options: argparse.Namespace, limits: dict[str, float]) -> dict[str, Any]:
     """Set the limits beside what was measured, for prediction and for training the ranker."""
     dataset = datasets.load(options.data)
     model = load(options.model, n_threads=options.threads)
+    if not isinstance(model, XRLinear):
+        sys.exit(f"{options.model} is a model of texts; give one that was trained on matrices.")
     queries = dataset.X_train if dataset.X_test is None else dataset.X_test
     predicted = prediction_counts(model, check_features(queries[:N_COUNTED]))
     X = check_features(dataset.X_train)

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -47,7 +47,7 @@ class XRLinear(System):
         self.model.save(model)
 
     def load(self, model: Path) -> None:
-        self.model = load(model, n_threads=self.n_threads)
+        self.model = cast(Estimator, load(model, n_threads=self.n_threads))
 
     def predict(self, queries: Any, k: int) -> Any:
         return self.model.predict_top_k(queries, k)
