@@ -14,7 +14,8 @@ PIP    := -m pip --quiet --disable-pip-version-check
 # Without isolation all installs share one build, and the C++ core is compiled once.
 BUILD  := --no-build-isolation --config-settings=build-dir=$(CORE)
 NINJA  := -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja)
-PYTEST := $(BIN)/python -m pytest -n auto
+PYTEST := $(BIN)/python -m pytest
+BESIDE := -n auto --dist worksteal
 
 .PHONY: demo check test lint native-test annif-test sanitize clang-test benchmark screenshots clean FORCE
 
@@ -22,10 +23,11 @@ demo: $(VENV)/installed
 	$(BIN)/polyseme demo
 
 check: lint
-	$(PYTEST) -m 'not slow' tests/unit tests/contract
+	$(PYTEST) $(BESIDE) -m 'not slow and not timed' tests/unit tests/contract
 
 test: lint native-test
-	$(PYTEST) tests
+	$(PYTEST) $(BESIDE) -m 'not timed' tests
+	$(PYTEST) -m timed tests
 	$(MAKE) annif-test
 
 lint: $(VENV)/installed-dev
@@ -87,6 +89,7 @@ $(ANNIF)/bin/python:
 # The wheel that a user would install, of what is built already
 $(ANNIF)/installed: $(VENV)/build-tools $(SOURCE) $(NATIVE) | $(ANNIF)/bin/python
 	rm -rf build/wheel
+	$(ANNIF)/bin/python $(PIP) uninstall --yes polyseme
 	$(BIN)/python $(PIP) wheel $(BUILD) --no-deps --wheel-dir build/wheel .
 	$(ANNIF)/bin/python $(PIP) install "polyseme[annif] @ file://$$(echo $(abspath build/wheel)/*.whl)" 'pytest>=8'
 	touch $@
