@@ -47,7 +47,7 @@ annif-test: $(ANNIF)/installed
 sanitize: $(VENV)/build-tools
 	for kind in address,undefined thread; do \
 	  $(BIN)/cmake -S . -B build/sanitize-$$kind $(NINJA) -DPOLYSEME_CORE_ONLY=ON -DCMAKE_BUILD_TYPE=None \
-	      -DCMAKE_CXX_FLAGS="-O1 -g -fsanitize=$$kind -fno-sanitize-recover=all -DPOLYSEME_NO_CLONES" >/dev/null && \
+	      -DCMAKE_CXX_FLAGS="-O1 -g1 -fsanitize=$$kind -fno-sanitize-recover=all -DPOLYSEME_NO_CLONES" >/dev/null && \
 	  $(BIN)/cmake --build build/sanitize-$$kind --target native_tests && \
 	  build/sanitize-$$kind/native_tests || exit 1; \
 	done
