@@ -222,6 +222,7 @@ def test_a_reader_that_closes_the_pipe_early_is_no_error(model, data):
         assert b"Traceback" not in process.stderr.read()
 
 
+@pytest.mark.timed
 def test_ctrl_c_ends_training_with_130_and_leaves_nothing(tmp_path):
     rng = np.random.default_rng(0)
     X = sp.random_array((20000, 2000), density=0.05, format="csr", dtype=np.float32, rng=rng)

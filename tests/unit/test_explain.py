@@ -157,6 +157,7 @@ def test_several_documents_are_a_value_error():
         explain(model, X[:2])
 
 
+@pytest.mark.timed
 def test_only_weights_of_the_document_are_looked_up():
     """A model with many features is explained as quickly as one with few."""
     rng = np.random.default_rng(0)

@@ -73,6 +73,7 @@ PHASES = {
 }
 
 
+@pytest.mark.timed
 @pytest.mark.parametrize("phase", PHASES)
 def test_an_interrupt_ends_the_phase_within_a_second(phase):
     n_documents, n_labels, parameters = PHASES[phase]
