@@ -15,7 +15,6 @@ import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -29,8 +28,8 @@ from polyseme.backbones.linear.weights import LinearWeights
 from polyseme.inputs.documents import Documents
 from polyseme.inputs.features import check_features
 from polyseme.inputs.labels import check_labels
-from polyseme.machine.run import Run
 from polyseme.inputs.sparse_rows import SparseRows
+from polyseme.machine.run import Run
 from polyseme.partition.training_rows import cluster_targets
 
 SOURCE = Path(__file__).with_name("machine_limits.cpp")
