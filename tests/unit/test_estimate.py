@@ -133,7 +133,7 @@ def test_the_estimate_has_the_phases_of_the_job(settings):
     Y = rng.random((40, 12)) < 0.2
     model = XRLinear(max_leaf_size=2, n_jobs=1, verbose=0, **settings)
     found = estimate_training(model, X.astype(np.float32), Y.astype(np.int8))
-    assert ("Matching held-out documents" in found.seconds) == (settings["copies"] > 1)
+    assert ("Cross-matching" in found.seconds) == (settings["copies"] > 1)
     assert not hasattr(model, "clusters_")
 
 
@@ -152,7 +152,7 @@ def test_every_phase_of_training_has_its_formulas():
 
 def test_folds_cost_nearly_a_matcher_each_and_less_than_the_data_again():
     work, memory = phase_work(SIZE), phase_memory(SIZE, 1.0)
-    phase = "Matching held-out documents"
+    phase = "Cross-matching"
     assert work[phase] == 0
     for n_folds in (2, 5, 10):
         folds = replace(SIZE, match_folds=n_folds)
@@ -170,7 +170,7 @@ def test_the_estimate_counts_the_folds():
     found = estimate_training(model, data.X, data.Y)
     assert set(found.seconds) == set(model.fit(data.X, data.Y).phase_seconds_)
     phases = found.seconds
-    assert phases["Matching held-out documents"].about > phases["Training the matcher again"].about
+    assert phases["Cross-matching"].about > phases["Training the matcher again"].about
 
 
 def test_a_sample_has_a_document_for_every_fold(monkeypatch):

@@ -376,7 +376,7 @@ def test_the_model_knows_what_it_was_trained_on(model):
     assert model.label_names_ is None
     assert list(model.phase_seconds_) == [
         "Label tree",
-        "Matching held-out documents",
+        "Cross-matching",
         "Assigning labels",
         "Training the matcher again",
         "Training the ranker",

@@ -62,7 +62,7 @@ QUICK = {"tol": 1e9, "max_iter": 1}
 PHASES = {
     "Label tree": (200_000, 200_000, {"max_leaf_size": 2}),
     "Training the matcher": (20_000, 2_000, FOREVER | {"match_folds": 0}),
-    "Matching held-out documents": (40_000, 2_000, FOREVER | {"match_folds": 2}),
+    "Cross-matching": (40_000, 2_000, FOREVER | {"match_folds": 2}),
     "Matching": (
         50_000,
         2_000,
