@@ -1,5 +1,6 @@
 """Opening what is no model, or none any more: every part is checked before it is used."""
 
+import json
 import struct
 
 import numpy as np
@@ -12,6 +13,7 @@ from tests.model_folders import (
     ARRAYS,
     NAMES,
     edit_manifest,
+    manifest_of,
     replace_weights,
     weights_of,
     with_header,
@@ -64,6 +66,33 @@ def test_a_model_json_that_does_not_fit_is_refused(folder, changes, sentence):
     edit_manifest(folder, **changes)
     with pytest.raises(ValueError, match=sentence):
         open_model(folder)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"description": {"kind": "second"}},
+        {"files": {}},
+        {"polyseme_version": "0.0"},
+        {"more": 1},
+        {"crc32": 0},
+        {"crc32": None},
+        {"crc32": "x"},
+    ],
+    ids=str,
+)
+def test_a_model_json_that_was_changed_without_its_checksum_is_refused(folder, changes):
+    path = folder / "model.json"
+    path.write_text(json.dumps(manifest_of(folder) | changes))
+    with pytest.raises(ValueError, match=r"model\.json was changed: its checksum is wrong; copy"):
+        open_model(folder)
+
+
+def test_lines_of_model_json_may_be_broken_elsewhere(folder):
+    path = folder / "model.json"
+    manifest = dict(reversed(manifest_of(folder).items()))
+    path.write_text(json.dumps(manifest, indent=7))
+    assert open_model(folder).description == {"kind": "first"}
 
 
 def test_a_missing_weight_file_is_named(folder):
