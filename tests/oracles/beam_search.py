@@ -8,7 +8,7 @@ def dense_weights(weights):
     dense = np.zeros((len(weights.bias), weights.n_features))
     for cluster in range(len(weights.slot_starts) - 1):
         for slot in range(weights.slot_starts[cluster], weights.slot_starts[cluster + 1]):
-            features, values = weights.slot_weights(cluster, slot)
+            features, values, _ = weights.weights_of(slot)
             assert len(np.unique(features)) == len(features)
             dense[slot, features] = values
     return dense, weights.bias.astype(np.float64)

@@ -26,11 +26,11 @@ def folder(request, tmp_path):
 def assert_recorded_answers(kind, model):
     recorded = json.loads((MODELS / f"{kind}.json").read_text())
     if kind == "text":
-        suggested = model.suggest(recorded["texts"], n=3, threshold=0)
+        suggested = model.suggest(recorded["texts"], limit=3, threshold=0)
         for found, expected in zip(suggested, recorded["suggestions"], strict=True):
             assert [one.name for one in found] == [name for name, _ in expected]
             scores = [score for _, score in expected]
-            assert [one.probability for one in found] == pytest.approx(scores, abs=1e-5)
+            assert [one.score for one in found] == pytest.approx(scores, abs=1e-5)
         return
     labels, scores = model.predict_top_k(np.array(recorded["X"], dtype=np.float32), 3)
     assert labels.tolist() == recorded["labels"]
@@ -116,7 +116,7 @@ def refused(folder):
     [
         [4],
         [4, 5],
-        [4, 4, 2],
+        [2, 2, 2],
         [2**40],
         [2**16, 2**16],
         [-4, -4],
@@ -131,6 +131,14 @@ def refused(folder):
 def test_fan_outs_that_do_not_fit_are_refused(folder, fan_outs):
     edit_description(folder, fan_outs=fan_outs)
     assert "fan_outs is " in refused(folder)
+
+
+@pytest.mark.parametrize("folder", KINDS, indirect=True)
+def test_other_fan_outs_for_as_many_clusters_are_refused(folder):
+    n_clusters = len(load_file(weights_of(folder))["clusters.starts"]) - 1
+    for fan_outs in ([n_clusters], [n_clusters // 2, 2], [1, n_clusters], [n_clusters // 4, 2, 2]):
+        edit_description(folder, fan_outs=fan_outs)
+        refused(folder)
 
 
 @pytest.mark.parametrize("folder", KINDS, indirect=True)
@@ -177,19 +185,16 @@ def test_a_text_model_without_a_classifier_is_refused(folder, classifier):
 
 @pytest.mark.parametrize("folder", KINDS, indirect=True)
 def test_arrays_that_are_missing_or_too_short_are_refused(folder):
-    content = weights_of(folder).read_bytes()
-    for name in load_file(weights_of(folder)):
-        if name.startswith("calibration."):  # may have any length
-            continue
-        for change in ("missing", "short"):
-            arrays = load_file(weights_of(folder))
-            if change == "missing":
-                del arrays[name]
-            else:
-                arrays[name] = arrays[name][:-1].copy()
-            replace_format_1_weights(folder, save(arrays))
+    arrays = load_file(weights_of(folder))
+    for name, array in arrays.items():
+        spoilt = {key: value for key, value in arrays.items() if key != name}
+        if name != "training.features.starts":  # without it no training data was kept
+            replace_format_1_weights(folder, save(spoilt))
             refused(folder)
-            replace_format_1_weights(folder, content)
+        if len(array) > 0:
+            replace_format_1_weights(folder, save(spoilt | {name: array[:-1].copy()}))
+            refused(folder)
+    replace_format_1_weights(folder, save(arrays))
     polyseme.load(folder)
 
 

@@ -154,7 +154,7 @@ def with_weights(*slots):
         features = np.flatnonzero(weights[slot]).astype(np.int32)
         return SlotWeights(features, weights[slot][features], 0.0)
 
-    ranker = SimpleNamespace(weights_of=weights_of, all_weights=None, n_weights=None)
+    ranker = SimpleNamespace(weights_of=weights_of, all_weights=lambda: None, n_weights=lambda: 0)
     return SimpleNamespace(
         clusters_=clusters_of(*[[0] for _ in slots], n_labels=1), ranker_=ranker
     )
