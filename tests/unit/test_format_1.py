@@ -133,6 +133,12 @@ def test_fan_outs_that_do_not_fit_are_refused(folder, fan_outs):
     assert "fan_outs is " in refused(folder)
 
 
+def test_more_fan_outs_than_any_tree_has_are_refused_at_once(folder):
+    for fan_out in (1, 2):
+        edit_description(folder, fan_outs=[16, *[fan_out] * 200_000])
+        assert "fan_outs is [16, " in refused(folder)
+
+
 @pytest.mark.parametrize("folder", KINDS, indirect=True)
 def test_other_fan_outs_for_as_many_clusters_are_refused(folder):
     n_clusters = len(load_file(weights_of(folder))["clusters.starts"]) - 1

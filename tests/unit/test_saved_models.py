@@ -455,6 +455,9 @@ def test_a_node_without_children_is_harmless(deep):
         {"updates": [{"n_documents": -1, "n_labels": 0}]},
         {"phase_seconds": "long"},
         {"phase_seconds": {"Label tree": "long"}},
+        {"phase_seconds": {"Label tree": float("nan")}},
+        {"phase_seconds": {"Label tree": 10**400}},
+        {"phase_seconds": {"Label tree": -1}},
     ],
     ids=str,
 )
@@ -504,6 +507,13 @@ def test_more_documents_than_there_were_need_no_more_memory(folder, model):
     """Nothing in a model tells how many documents had no label."""
     edit_description(folder, n_documents=2**31 - 1)
     with little_memory():
+        assert_same_answers(polyseme.load(folder), model)
+
+
+def test_another_share_of_dense_features_is_another_way_to_give_the_same(folder, model):
+    n_features = DATA.X.shape[1]
+    for n_dense in (1, n_features):
+        edit_description(folder, n_sparse=n_features - n_dense, n_dense=n_dense)
         assert_same_answers(polyseme.load(folder), model)
 
 

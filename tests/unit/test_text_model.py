@@ -12,13 +12,13 @@ import polyseme
 from polyseme import TextModel, XRLinear
 from polyseme.demo import make_corpus
 from polyseme.files.model_folder import open_model, save_model
+from polyseme.files.stored_model import Contents
 from polyseme.inputs.names import Names
-from polyseme.inputs.sparse_rows import SparseRows
 from polyseme.machine.progress import Progress
 from polyseme.tagger import tagger_for
 from polyseme.text import Record, TextFeatures
 from polyseme.text.problem import as_new_documents, read_problem
-from tests.model_folders import edit_manifest, manifest_of
+from tests.model_folders import edit_description, manifest_of
 
 TRAINING, TEST = make_corpus(1200, seed=0), make_corpus(300, seed=1)
 SMALL = {"max_leaf_size": 16, "beam_size": 4, "verbose": 0, "n_jobs": 2}
@@ -307,7 +307,7 @@ def test_examples_of_a_slot_are_texts_of_its_label_matched_to_its_cluster(model)
     assert n_found > classifier.n_labels_
     X = model.features.transform(TRAINING.texts)
     tank = classifier.clusters_.slots_of(model.label_number("tank"))
-    matched = classifier.matcher_.match(SparseRows.from_scipy(X), classifier.beam_size).to_scipy()
+    matched = classifier.match(X).to_scipy()
     having = [i for i, labels in enumerate(TRAINING.labels) if "tank" in labels]
     scores = matched[having][:, classifier.clusters_.cluster_of_slot[tank]].toarray()
     for place, slot in enumerate(tank):
@@ -361,16 +361,16 @@ def parameters(**changes):
     return {"parameters": stored | changes}
 
 
-def described(folder, **changes):
-    edit_manifest(folder, description=manifest_of(folder)["description"] | changes)
-
-
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
         ({"kind": "PictureModel"}, "upgrade polyseme"),
-        ({"classifier": None}, "has no classifier"),
-        ({"classifier": {"kind": "XRLinear"}}, "n_labels is None"),
+        ({"parts": None}, "has no classifier"),
+        ({"parts": {}}, "has no classifier"),
+        ({"parts": {"classifier": []}}, "has no classifier"),
+        ({"parts": {"classifier": {"kind": "xr-linear"}}}, "parameters is None"),
+        ({"parts": {"classifier": {"kind": "text"}}}, "has no classifier"),
+        ({"parts": {"classifier": {"kind": "PictureModel"}}}, "upgrade polyseme"),
         ({"features": None}, "parameters of its features"),
         (
             {"features": {"parameters": {"evil": 1}, "n_documents": 3}},
@@ -391,8 +391,19 @@ def described(folder, **changes):
     ],
 )
 def test_a_damaged_description_is_refused(saved, changes, sentence):
-    described(saved, **changes)
+    edit_description(saved, **changes)
     with pytest.raises(ValueError, match=sentence):
+        polyseme.load(saved)
+
+
+@pytest.mark.parametrize("value", [-1, 0, 1, 2**31 - 1, 2**31, 1.5, "8", None])
+@pytest.mark.parametrize("name", ["n_labels", "n_sparse", "n_dense", "n_levels"])
+def test_wrong_sizes_of_the_classifier_are_refused(saved, name, value):
+    classifier = manifest_of(saved)["description"]["parts"]["classifier"]
+    if classifier[name] == value:
+        return
+    edit_description(saved, parts={"classifier": classifier | {name: value}})
+    with pytest.raises(ValueError, match="is damaged"):
         polyseme.load(saved)
 
 
@@ -419,18 +430,18 @@ def test_damaged_arrays_are_refused(saved, tmp_path, name, array, sentence):
         arrays[name] = np.full_like(arrays[name], np.nan if array == "nan" else 10**9)
     else:
         arrays[name] = array
-    save_model(tmp_path / "bad", stored.description, arrays, stored.names)
+    save_model(tmp_path / "bad", Contents(stored.description, arrays, stored.names))
     with pytest.raises(ValueError, match=sentence):
         polyseme.load(tmp_path / "bad")
 
 
 def test_names_that_do_not_fit_are_refused(saved, tmp_path):
     stored = open_model(saved)
-    nameless = {"features": stored.names["features"]}
+    nameless = {"classifier/features": stored.names["classifier/features"]}
     for names, sentence in (
         (nameless, "its labels have no names"),
-        ({**stored.names, "uris": Names.from_list(["a"])}, "it has 1 URIs"),
+        ({**stored.names, "uris": Names.from_list(["a"])}, r"it has 1 names for \d+ uris"),
     ):
-        save_model(tmp_path / "bad", stored.description, stored.arrays, names)
+        save_model(tmp_path / "bad", Contents(stored.description, stored.arrays, names))
         with pytest.raises(ValueError, match=sentence):
             polyseme.load(tmp_path / "bad")

@@ -189,7 +189,7 @@ def test_an_update_that_is_interrupted_leaves_the_model_as_it_was(model, monkeyp
     def fail(*_, **__):
         raise error
 
-    monkeypatch.setattr(LinearSlotRanker, "retrained", fail)
+    monkeypatch.setattr(LinearSlotRanker, "fit", fail)
     with pytest.raises(error):
         model.update_records(MORE)
     assert vars(model) == before
@@ -198,6 +198,7 @@ def test_an_update_that_is_interrupted_leaves_the_model_as_it_was(model, monkeyp
 
 def test_damaged_kept_data_are_refused(kept, tmp_path):
     from polyseme.files.model_folder import open_model, save_model
+    from polyseme.files.stored_model import Contents
 
     stored = open_model(kept)
     for name, value in (
@@ -209,6 +210,6 @@ def test_damaged_kept_data_are_refused(kept, tmp_path):
         arrays = dict(stored.arrays)
         arrays[name] = arrays[name].copy()
         arrays[name][3] = value
-        save_model(tmp_path / name, stored.description, arrays, stored.names)
+        save_model(tmp_path / name, Contents(stored.description, arrays, stored.names))
         with pytest.raises(ValueError, match="is damaged"):
             polyseme.load(tmp_path / name)

@@ -82,7 +82,7 @@ def _levels(stored: StoredModel, fan_outs: Any) -> dict[str, Any]:
     n_clusters = -1 if starts is None else len(starts) - 1
     if (
         not isinstance(fan_outs, list)
-        or not all(type(n) is int and 1 <= n < 2**31 for n in fan_outs)
+        or not all(type(n) is int and 2 <= n < 2**31 for n in fan_outs)
         or math.prod(fan_outs) != n_clusters
     ):
         raise stored.damaged(f"fan_outs is {str(fan_outs)[:80]}")

@@ -150,12 +150,12 @@ def _parameters(found: Any) -> dict[str, Any]:
         raise ValueError("its parameters are not those of a TextModel")
     for name, kinds in wanted.items():
         if type(found[name]) not in kinds:
-            raise ValueError(f"{name} is {str(found[name])[:80]!r}")
+            raise ValueError(f"{name} is {found[name]!r:.80}")
     return found
 
 
 def _threshold(stored: StoredModel) -> float:
     value = stored.description.get("threshold")
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-        raise stored.damaged(f"threshold is {str(value)[:80]!r}")
+        raise stored.damaged(f"threshold is {value!r:.80}")
     return float(value)
