@@ -30,9 +30,13 @@ struct DenseRows {
     DenseRows(float* lane_weights, int32_t columns)
         : weights(reinterpret_cast<Eight*>(lane_weights)), n_columns(columns) {}
 
-    POLYSEME_INLINE void add(const float* row, const Float& step) {
+    // At most `most` rows may wait.
+    POLYSEME_INLINE void wait(const float* row, const Float& step) {
         waiting[n_waiting] = row;
         steps[n_waiting++] = step;
+    }
+    POLYSEME_INLINE void add(const float* row, const Float& step) {
+        wait(row, step);
         if (n_waiting == most) add_waiting();
     }
 
@@ -46,18 +50,27 @@ struct DenseRows {
 
     // The products of the weights with `most` rows, by lane.
     POLYSEME_INLINE void multiply(const float* const* rows, Float* margins) const {
-        Eight sums[most][n_eights] = {};
-        const float *const a = rows[0], *const b = rows[1], *const c = rows[2], *const d = rows[3];
-        for (int32_t f = 0; f < n_columns; ++f) {
-            for (int h = 0; h < n_eights; ++h) {
-                const Eight weight = weights[int64_t{f} * n_eights + h];
-                sums[0][h] += weight * a[f];
-                sums[1][h] += weight * b[f];
-                sums[2][h] += weight * c[f];
-                sums[3][h] += weight * d[f];
+        // Two sums of each where there is room for them: an addition waits for the one before.
+        constexpr int n_sums = n_eights == 1 ? 2 : 1;
+        Eight sums[n_sums][most][n_eights] = {};
+        const float* const from[most] = {rows[0], rows[1], rows[2], rows[3]};
+        const auto add_column = [&](int32_t f, Eight (&to)[most][n_eights]) POLYSEME_ALWAYS_INLINE {
+            Eight weight[n_eights];
+            for (int h = 0; h < n_eights; ++h) weight[h] = weights[int64_t{f} * n_eights + h];
+            for (int r = 0; r < most; ++r) {
+                const float x = from[r][f];
+                const Eight value = {x, x, x, x, x, x, x, x};
+                for (int h = 0; h < n_eights; ++h) to[r][h] += weight[h] * value;
             }
+        };
+        int32_t f = 0;
+        for (; f + n_sums <= n_columns; f += n_sums)
+            for (int c = 0; c < n_sums; ++c) add_column(f + c, sums[c]);
+        for (; f < n_columns; ++f) add_column(f, sums[0]);
+        for (int r = 0; r < most; ++r) {
+            for (int h = 0; h < n_eights && n_sums == 2; ++h) sums[0][r][h] += sums[n_sums - 1][r][h];
+            std::memcpy(margins + r, sums[0][r], sizeof(Float));
         }
-        for (int r = 0; r < most; ++r) std::memcpy(margins + r, sums[r], sizeof(Float));
     }
 
   private:
@@ -70,11 +83,14 @@ struct DenseRows {
             from[r] = waiting[r];
         }
         for (int32_t f = 0; f < n_columns; ++f) {
-            for (int h = 0; h < n_eights; ++h) {
-                Eight weight = weights[int64_t{f} * n_eights + h];
-                for (int r = 0; r < n; ++r) weight += by[r][h] * from[r][f];
-                weights[int64_t{f} * n_eights + h] = weight;
+            Eight weight[n_eights];
+            for (int h = 0; h < n_eights; ++h) weight[h] = weights[int64_t{f} * n_eights + h];
+            for (int r = 0; r < n; ++r) {
+                const float x = from[r][f];
+                const Eight value = {x, x, x, x, x, x, x, x};
+                for (int h = 0; h < n_eights; ++h) weight[h] += by[r][h] * value;
             }
+            for (int h = 0; h < n_eights; ++h) weights[int64_t{f} * n_eights + h] = weight[h];
         }
     }
 };

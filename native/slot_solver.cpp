@@ -364,7 +364,7 @@ POLYSEME_INLINE void descend(const LocalRows& rows, const LaneProblem& problem,
                 for (int before = 0; before < r; ++before) rest += steps[before] * products.of[r][before];
                 steps[r] = zero;
                 const bool is_wanted = visit(i, rest, steps[r]);
-                if (is_wanted) dense.add(dense_rows[r], steps[r]);
+                if (is_wanted) dense.wait(dense_rows[r], steps[r]);
                 if (is_wanted || pass == 0) active[s + n_awake++] = i;
                 else resting[n_resting++] = i;
             }
