@@ -48,95 +48,76 @@ void append_and_free(std::vector<T>& all, std::vector<T>& part) {
     std::vector<T>().swap(part);
 }
 
-// How many rows a feature has, and their bytes; while writing, of those written so far.
-struct RowTotals {
-    uint32_t n_rows = 0;
-    uint32_t n_bytes = 0;
-};
+}  // namespace
 
-RecordKind choose_kind(const RecordForm& form, const RowTotals& rows) {
+RecordKind RecordWriter::choose_kind(const RowTotals& rows) const {
     const bool is_short = rows.n_bytes <= UINT16_MAX;
     // A bitmap is found through faster than a list, which is worth some bytes.
-    const uint64_t list_bytes = uint64_t{rows.n_rows} * form.number_bytes;
-    if (form.n_bitmap <= list_bytes + list_bytes / 2) return is_short ? bitmap_short : bitmap_long;
+    const uint64_t list_bytes = uint64_t{rows.n_rows} * form_.number_bytes;
+    if (form_.n_bitmap <= list_bytes + list_bytes / 2) return is_short ? bitmap_short : bitmap_long;
     return is_short && rows.n_rows <= longest_short_list ? static_cast<RecordKind>(rows.n_rows) : long_list;
 }
 
-// Writes rows into the records of their features, cluster by cluster.
-class RecordWriter {
-  public:
-    RecordWriter(const std::vector<PackedCluster>& clusters, int64_t n_features, LevelWeights& level)
-        : form_(static_cast<int64_t>(clusters.size())), level_(level), totals_(n_features),
-          shapes_(form_.n_clusters > 1 ? n_features : 0), starts_(n_features + 1, 0) {
-        for (const auto& cluster : clusters) {
-            for (size_t row = 0; row < cluster.features.size(); ++row) {
-                RowTotals& total = totals_[cluster.features[row]];
-                if (total.n_bytes > UINT32_MAX - cluster.sizes[row])
-                    throw std::length_error("a feature has too many weights");
-                ++total.n_rows;
-                total.n_bytes += cluster.sizes[row];
-            }
+void RecordWriter::announce_row(int64_t feature, uint32_t size) {
+    RowTotals& total = totals_[feature];
+    if (total.n_bytes > UINT32_MAX - size) throw std::length_error("a feature has too many weights");
+    ++total.n_rows;
+    total.n_bytes += size;
+}
+
+// Makes room for the rows that were announced.
+void RecordWriter::begin() {
+    const size_t n_features = totals_.size();
+    shapes_.resize(form_.n_clusters > 1 ? n_features : 0);
+    starts_.assign(n_features + 1, 0);
+    level_.record_sizes.resize(n_features);
+    for (size_t f = 0; f < n_features; ++f) {
+        level_.record_sizes[f] = totals_[f].n_bytes;
+        if (form_.n_clusters > 1 && totals_[f].n_rows > 0) {
+            shapes_[f] = shape_of(form_, choose_kind(totals_[f]), totals_[f].n_rows);
+            level_.record_sizes[f] += shapes_[f].rows_at;
         }
-        level.record_sizes.resize(n_features);
-        for (int64_t f = 0; f < n_features; ++f) {
-            level.record_sizes[f] = totals_[f].n_bytes;
-            if (form_.n_clusters > 1 && totals_[f].n_rows > 0) {
-                shapes_[f] = shape_of(form_, choose_kind(form_, totals_[f]), totals_[f].n_rows);
-                level.record_sizes[f] += shapes_[f].rows_at;
-            }
-            starts_[f + 1] = starts_[f] + level.record_sizes[f];
-        }
-        level.bytes.assign(starts_[n_features] + read_ahead, 0);
-        for (size_t f = 0; f < shapes_.size(); ++f) {
-            if (totals_[f].n_rows == 0) continue;
-            record(f)[0] = shapes_[f].kind;
-            if (shapes_[f].kind == long_list) write_number(record(f) + 1, totals_[f].n_rows, 4);
-            totals_[f] = {};
+        starts_[f + 1] = starts_[f] + level_.record_sizes[f];
+    }
+    level_.bytes.assign(starts_[n_features] + read_ahead, 0);
+    for (size_t f = 0; f < shapes_.size(); ++f) {
+        if (totals_[f].n_rows == 0) continue;
+        record(f)[0] = shapes_[f].kind;
+        if (shapes_[f].kind == long_list) write_number(record(f) + 1, totals_[f].n_rows, 4);
+        totals_[f] = {};
+    }
+}
+
+void RecordWriter::write_row(uint32_t cluster, int64_t f, const uint8_t* row, uint32_t size) {
+    if (form_.n_clusters == 1) {
+        std::memcpy(record(f), row, size);
+        return;
+    }
+    const RecordShape& shape = shapes_[f];
+    RowTotals& written = totals_[f];
+    uint8_t* const clusters = record(f) + shape.clusters_at;
+    if (shape.is_bitmap()) clusters[cluster / 8] |= static_cast<uint8_t>(1u << (cluster % 8));
+    else write_number(clusters + written.n_rows * form_.number_bytes, cluster, form_.number_bytes);
+    std::memcpy(record(f) + shape.rows_at + written.n_bytes, row, size);
+    written.n_bytes += size;
+    ++written.n_rows;
+    write_number(record(f) + shape.starts_at + written.n_rows * shape.start_bytes(), written.n_bytes,
+                 shape.start_bytes());
+}
+
+// Numbers the rows before each word of the bitmaps.
+void RecordWriter::finish() {
+    if (form_.n_words <= 1) return;
+    for (size_t f = 0; f < shapes_.size(); ++f) {
+        if (totals_[f].n_rows == 0 || !shapes_[f].is_bitmap()) continue;
+        uint8_t* const bitmap = record(f) + shapes_[f].clusters_at;
+        uint32_t n_before = 0;
+        for (uint32_t word = 0; word < form_.n_words; ++word) {
+            write_number(bitmap + form_.n_words * 8 + word * form_.number_bytes, n_before, form_.number_bytes);
+            n_before += static_cast<uint32_t>(std::popcount(read_as<uint64_t>(bitmap + word * 8)));
         }
     }
-
-    void write_row(uint32_t cluster, int32_t f, const uint8_t* row, uint32_t size) {
-        if (form_.n_clusters == 1) {
-            std::memcpy(record(f), row, size);
-            return;
-        }
-        const RecordShape& shape = shapes_[f];
-        RowTotals& written = totals_[f];
-        uint8_t* const clusters = record(f) + shape.clusters_at;
-        if (shape.is_bitmap()) clusters[cluster / 8] |= static_cast<uint8_t>(1u << (cluster % 8));
-        else write_number(clusters + written.n_rows * form_.number_bytes, cluster, form_.number_bytes);
-        std::memcpy(record(f) + shape.rows_at + written.n_bytes, row, size);
-        written.n_bytes += size;
-        ++written.n_rows;
-        write_number(record(f) + shape.starts_at + written.n_rows * shape.start_bytes(), written.n_bytes,
-                     shape.start_bytes());
-    }
-
-    // Numbers the rows before each word of the bitmaps.
-    void finish() {
-        if (form_.n_words <= 1) return;
-        for (size_t f = 0; f < shapes_.size(); ++f) {
-            if (totals_[f].n_rows == 0 || !shapes_[f].is_bitmap()) continue;
-            uint8_t* const bitmap = record(f) + shapes_[f].clusters_at;
-            uint32_t n_before = 0;
-            for (uint32_t word = 0; word < form_.n_words; ++word) {
-                write_number(bitmap + form_.n_words * 8 + word * form_.number_bytes, n_before, form_.number_bytes);
-                n_before += static_cast<uint32_t>(std::popcount(read_as<uint64_t>(bitmap + word * 8)));
-            }
-        }
-    }
-
-  private:
-    uint8_t* record(size_t f) { return level_.bytes.data() + starts_[f]; }
-
-    RecordForm form_;
-    LevelWeights& level_;
-    std::vector<RowTotals> totals_;
-    std::vector<RecordShape> shapes_;
-    std::vector<int64_t> starts_;
-};
-
-}  // namespace
+}
 
 PackedCluster pack_cluster(const TrainedCluster& cluster, bool byte_weights) {
     PackedCluster packed;
@@ -177,7 +158,11 @@ PackedCluster pack_cluster(const TrainedCluster& cluster, bool byte_weights) {
 
 LevelWeights join_clusters(std::vector<PackedCluster>& clusters, int64_t n_features) {
     LevelWeights level;
-    RecordWriter writer(clusters, n_features, level);
+    RecordWriter writer(static_cast<int64_t>(clusters.size()), n_features, level);
+    for (const auto& cluster : clusters)
+        for (size_t r = 0; r < cluster.features.size(); ++r)
+            writer.announce_row(cluster.features[r], cluster.sizes[r]);
+    writer.begin();
     for (size_t c = 0; c < clusters.size(); ++c) {
         PackedCluster cluster = std::move(clusters[c]);
         const uint8_t* row = cluster.bytes.data();

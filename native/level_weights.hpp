@@ -118,6 +118,34 @@ struct LevelWeights {
     std::vector<float> scales, bias;     // [slot]
 };
 
+// Writes rows into the records of their features. All rows are announced first; those of a
+// feature are then written in the order of their clusters.
+class RecordWriter {
+  public:
+    RecordWriter(int64_t n_clusters, int64_t n_features, LevelWeights& level)
+        : form_(n_clusters), level_(level), totals_(n_features) {}
+
+    void announce_row(int64_t feature, uint32_t size);
+    void begin();
+    void write_row(uint32_t cluster, int64_t feature, const uint8_t* row, uint32_t size);
+    void finish();
+
+  private:
+    // How many rows a feature has, and their bytes; while writing, of those written so far.
+    struct RowTotals {
+        uint32_t n_rows = 0;
+        uint32_t n_bytes = 0;
+    };
+    RecordKind choose_kind(const RowTotals& rows) const;
+    uint8_t* record(size_t f) { return level_.bytes.data() + starts_[f]; }
+
+    RecordForm form_;
+    LevelWeights& level_;
+    std::vector<RowTotals> totals_;
+    std::vector<RecordShape> shapes_;
+    std::vector<int64_t> starts_;
+};
+
 // Empties `clusters` as it goes.
 LevelWeights join_clusters(std::vector<PackedCluster>& clusters, int64_t n_features);
 

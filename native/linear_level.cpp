@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 #include <stdexcept>
+#include <tuple>
 
 #include "simd.hpp"
 
@@ -261,32 +262,6 @@ void LinearLevel::for_each_weight(int64_t feature, const std::function<void(int6
     });
 }
 
-void LinearLevel::unpack(std::span<const uint8_t> is_wanted, std::vector<PackedCluster>& clusters) const {
-    for (int64_t c = 0; c < n_clusters(); ++c) {
-        if (!is_wanted[c]) continue;
-        const int64_t begin = first_slot(c), end = first_slot(c + 1);
-        clusters[c].bias.assign(view_.bias + begin, view_.bias + end);
-        if (view_.scales) clusters[c].scales.assign(view_.scales + begin, view_.scales + end);
-    }
-    for (int64_t f = 0; f < view_.n_features; ++f)
-        for_each_row(f, [&](int64_t c, const uint8_t* row, uint32_t size) {
-            if (!is_wanted[c]) return;
-            clusters[c].features.push_back(static_cast<int32_t>(f));
-            clusters[c].sizes.push_back(size);
-            clusters[c].bytes.insert(clusters[c].bytes.end(), row, row + size);
-        });
-}
-
-LevelWeights replace_clusters(const LinearLevel& level, const LinearLevel& other,
-                              std::span<const uint8_t> is_replaced) {
-    std::vector<uint8_t> is_kept(is_replaced.size());
-    for (size_t c = 0; c < is_replaced.size(); ++c) is_kept[c] = !is_replaced[c];
-    std::vector<PackedCluster> clusters(is_replaced.size());
-    level.unpack(is_kept, clusters);
-    other.unpack(is_replaced, clusters);
-    return join_clusters(clusters, level.n_features());
-}
-
 RecordShape LinearLevel::shape(int64_t feature) const {
     const uint8_t* const record = bytes_.data() + record_start(feature);
     const auto kind = static_cast<RecordKind>(record[0]);
@@ -322,6 +297,46 @@ void LinearLevel::for_each_row(int64_t feature, F&& visit) const {
     }
     for (int64_t cluster = 0; cluster < form_.n_clusters; ++cluster)
         if (clusters[cluster / 8] >> (cluster % 8) & 1) visit_next(cluster);
+}
+
+LevelWeights join_parts(std::span<const LinearLevel* const> parts, std::span<const int32_t> part_of_cluster) {
+    const auto n_clusters = std::ssize(part_of_cluster);
+    LevelWeights joined;
+    // Where each cluster of a part goes, or -1.
+    std::vector<std::vector<int64_t>> place_of(parts.size());
+    for (size_t p = 0; p < parts.size(); ++p) place_of[p].assign(parts[p]->n_clusters(), -1);
+    std::vector<int64_t> n_taken(parts.size(), 0);
+    for (int64_t c = 0; c < n_clusters; ++c) {
+        const int32_t p = part_of_cluster[c];
+        const LinearLevel& part = *parts[p];
+        const int64_t own = part.n_clusters() == n_clusters ? c : n_taken[p]++;
+        place_of[p][own] = c;
+        const int64_t begin = part.first_slot(own), end = part.first_slot(own + 1);
+        joined.bias.insert(joined.bias.end(), part.view_.bias + begin, part.view_.bias + end);
+        if (part.view_.scales)
+            joined.scales.insert(joined.scales.end(), part.view_.scales + begin, part.view_.scales + end);
+    }
+
+    const int64_t n_features = parts[0]->n_features();
+    const auto for_each_taken_row = [&](int64_t f, auto&& visit) {
+        for (size_t p = 0; p < parts.size(); ++p)
+            parts[p]->for_each_row(f, [&](int64_t own, const uint8_t* row, uint32_t size) {
+                if (place_of[p][own] >= 0) visit(place_of[p][own], row, size);
+            });
+    };
+    RecordWriter writer(n_clusters, n_features, joined);
+    for (int64_t f = 0; f < n_features; ++f)
+        for_each_taken_row(f, [&](int64_t, const uint8_t*, uint32_t size) { writer.announce_row(f, size); });
+    writer.begin();
+    std::vector<std::tuple<int64_t, const uint8_t*, uint32_t>> rows;  // of a feature, by cluster
+    for (int64_t f = 0; f < n_features; ++f) {
+        rows.clear();
+        for_each_taken_row(f, [&](int64_t c, const uint8_t* row, uint32_t size) { rows.emplace_back(c, row, size); });
+        std::sort(rows.begin(), rows.end());
+        for (const auto& [c, row, size] : rows) writer.write_row(static_cast<uint32_t>(c), f, row, size);
+    }
+    writer.finish();
+    return joined;
 }
 
 // Calls visit(slot, weight) for each weight of a row.

@@ -76,8 +76,8 @@ class LinearLevel {
     // Calls visit(slot, weight) for every weight of a feature, slots ascending.
     void for_each_weight(int64_t feature, const std::function<void(int64_t, float)>& visit) const;
 
-    // Takes clusters apart again, byte for byte as they were joined; only those that are wanted.
-    void unpack(std::span<const uint8_t> is_wanted, std::vector<PackedCluster>& clusters) const;
+    friend LevelWeights join_parts(std::span<const LinearLevel* const> parts,
+                                   std::span<const int32_t> part_of_cluster);
 
   private:
     RowForm row_form(int64_t cluster) const { return RowForm(size(cluster), view_.scales != nullptr); }
@@ -100,8 +100,8 @@ class LinearLevel {
     AddRows add_short_, add_long_;
 };
 
-// The level with some of its clusters taken from another one, and all others as they are.
-LevelWeights replace_clusters(const LinearLevel& level, const LinearLevel& other,
-                              std::span<const uint8_t> is_replaced);
+// A level whose clusters come from the given parts, byte for byte as they are there. A part has
+// either all clusters of the level, or only those that come from it, in their order.
+LevelWeights join_parts(std::span<const LinearLevel* const> parts, std::span<const int32_t> part_of_cluster);
 
 }  // namespace polyseme

@@ -11,14 +11,6 @@ namespace polyseme {
 
 namespace {
 
-// A cluster with more work than this is trained in pieces, a vector of slots each, so that the
-// few large clusters near the root keep all threads busy. By size alone: results must not depend
-// on the number of threads.
-constexpr int64_t max_entries_whole = int64_t{1} << 20;
-
-// Such a cluster is not even copied if it has more than one part in so many of all entries.
-constexpr int64_t parts_in_place = 8;
-
 // Part of a cluster's slots, trained in one go.
 struct Piece {
     int32_t cluster;
@@ -27,11 +19,31 @@ struct Piece {
     int64_t n_entries;            // of the training rows; orders the work
 };
 
+// No cluster may have more slots than this.
+constexpr uint64_t slots_of_a_cluster = 1 << 16;
+
 struct KeptWeight {
     int32_t local_feature;
     uint16_t column;
     float weight;
 };
+
+int64_t count_entries(const SlotTask& task, int64_t cluster) {
+    int64_t n = 0;
+    for (const int32_t document : task.training_rows.row(cluster)) n += std::ssize(task.features.row(document));
+    return n;
+}
+
+// Whether a cluster is trained in pieces, a vector of slots each, so that the few large clusters
+// near the root keep all threads busy. By its own size alone: results must depend neither on the
+// number of threads nor on the clusters that are trained with it.
+bool is_large(const SlotTask& task, int64_t n_entries) { return n_entries > task.max_entries_whole; }
+
+// Whether a copy of the rows would take more memory than weights for all features do; their sums
+// are rounded otherwise, so this too is a matter of the cluster alone.
+bool is_read_in_place(const SlotTask& task, int64_t n_entries) {
+    return is_large(task, n_entries) && n_entries > 8 * task.features.n_cols;
+}
 
 // A root with few children is worth two narrow pieces rather than one wide one.
 int32_t lanes_for(int32_t n_slots) { return n_slots > 16 ? 16 : 8; }
@@ -95,10 +107,8 @@ class ClusterTrainer {
         rows_.rows.clear();
         single_starts_.assign(1, 0);
         single_values_.clear();
-        int64_t n_entries = 0;
-        for (const int32_t document : documents) n_entries += std::ssize(task_.features.row(document));
-        const bool is_large = n_entries > max_entries_whole;
-        if (is_large && n_entries * parts_in_place > task_.features.n_stored()) use_rows_in_place(documents);
+        const int64_t n_entries = count_entries(task_, cluster);
+        if (is_read_in_place(task_, n_entries)) use_rows_in_place(documents);
         else copy_rows(documents, n_entries);
         // Finite, so that a dual of 0 has no effect however large the features are.
         for (float& sum : rows_.feature_sums)
@@ -225,7 +235,8 @@ class ClusterTrainer {
 
         alignas(64) float bias_weights[16];
         const LaneProblem problem{n_lanes, targets, duals, weights, bias_weights};
-        solve_lanes(rows_, problem, solver_, Random(seed_, slot), scratch_, control_);
+        const uint64_t stream = task_.cluster_number(cluster) * slots_of_a_cluster + first_slot;
+        solve_lanes(rows_, problem, solver_, Random(seed_, stream), scratch_, control_);
 
         for (int lane = 0; lane < n_used; ++lane) bias[lane] = bias_weights[lane] * solver_.bias;
         keep_weights(problem, first_slot, n_used, result.kept);
@@ -344,11 +355,8 @@ std::vector<Piece> plan_pieces(const SlotTask& task) {
     std::vector<Piece> pieces;
     for (int64_t cluster = 0; cluster < task.training_rows.n_rows; ++cluster) {
         const auto n_slots = static_cast<int32_t>(task.slot_starts[cluster + 1] - task.slot_starts[cluster]);
-        int64_t n_entries = 0;
-        for (const int32_t document : task.training_rows.row(cluster))
-            n_entries += static_cast<int64_t>(task.features.row(document).size());
-        const int32_t step = n_entries > max_entries_whole ? lanes_for(n_slots)
-                                                           : std::max(n_slots, 1);
+        const int64_t n_entries = count_entries(task, cluster);
+        const int32_t step = is_large(task, n_entries) ? lanes_for(n_slots) : std::max(n_slots, 1);
         int32_t first = 0;
         do {
             const int32_t size = std::min(step, n_slots - first);

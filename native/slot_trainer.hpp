@@ -17,6 +17,14 @@ struct SlotTask {
     // Clusters x documents, or no rows. Where given, a slot has only those positives that are
     // listed for its cluster; its other positives do not count for it, neither way.
     PatternView own_documents;
+    // [n_clusters], where only some clusters of a level are trained: their numbers among all of
+    // them. They name the random streams, so that a part of a level is the same as in the whole.
+    const int32_t* cluster_numbers = nullptr;
+    int64_t max_entries_whole = int64_t{1} << 20;  // a cluster with more is trained in pieces
+
+    uint64_t cluster_number(int64_t cluster) const {
+        return static_cast<uint64_t>(cluster_numbers ? cluster_numbers[cluster] : cluster);
+    }
 };
 
 struct Pruning {

@@ -96,16 +96,31 @@ nb::tuple all_weights(const BoundLevel& bound) {
     return nb::make_tuple(to_numpy(std::move(starts)), to_numpy(std::move(slots)), to_numpy(std::move(weights)));
 }
 
-nb::dict replaced(const BoundLevel& bound, const BoundLevel& other, const In<uint8_t>& is_replaced) {
-    const LinearLevel &level = *bound.level, &source = *other.level;
-    require(level.n_clusters() == source.n_clusters() && level.n_features() == source.n_features(),
-            "the levels differ in clusters or features");
-    require(static_cast<int64_t>(is_replaced.size()) == level.n_clusters(),
-            "is_replaced must have an entry for each cluster");
-    require(level.has_byte_weights() == source.has_byte_weights() || source.n_slots() == 0 || level.n_slots() == 0,
-            "the levels differ in the kind of their weights");
+nb::dict join(const std::vector<BoundLevel*>& bound, const In<int32_t>& part_of_cluster) {
+    require(!bound.empty(), "there must be at least one part");
+    const auto n_clusters = static_cast<int64_t>(part_of_cluster.size());
+    std::vector<int64_t> n_own(bound.size(), 0);
+    for (size_t c = 0; c < part_of_cluster.size(); ++c) {
+        const int32_t part = part_of_cluster.data()[c];
+        require(part >= 0 && part < std::ssize(bound), "part_of_cluster names a part that is not there");
+        ++n_own[part];
+    }
+    std::vector<const LinearLevel*> parts;
+    const LinearLevel* any_with_slots = nullptr;
+    for (size_t p = 0; p < bound.size(); ++p) {
+        const LinearLevel& level = *bound[p]->level;
+        require(level.n_clusters() == n_clusters || level.n_clusters() == n_own[p],
+                "a part must have either all clusters or those that come from it");
+        require(level.n_features() == bound[0]->level->n_features(), "the parts differ in features");
+        if (level.n_slots() > 0) {
+            if (any_with_slots == nullptr) any_with_slots = &level;
+            require(level.has_byte_weights() == any_with_slots->has_byte_weights(),
+                    "the parts differ in the kind of their weights");
+        }
+        parts.push_back(&level);
+    }
     return to_python(run_released(nb::none(), [&](RunControl&) {
-        return replace_clusters(level, source, {is_replaced.data(), is_replaced.size()});
+        return join_parts(parts, {part_of_cluster.data(), part_of_cluster.size()});
     }));
 }
 
@@ -375,8 +390,8 @@ void bind_prediction(nb::module_& m) {
         .def_prop_ro("n_weights", [](const BoundLevel& b) { return b.level->n_weights(); })
         .def("slot_weights", &slot_weights, nb::arg("cluster"), nb::arg("slot"),
              nb::arg("features").noconvert().none() = nb::none())
-        .def("all_weights", &all_weights)
-        .def("replaced", &replaced, nb::arg("other"), nb::arg("is_replaced").noconvert());
+        .def("all_weights", &all_weights);
+    m.def("join_levels", &join, nb::arg("parts"), nb::arg("part_of_cluster").noconvert());
     m.def("linear_level", &level_of, nb::arg("slot_starts").noconvert(),
           nb::arg("record_sizes").noconvert(), nb::arg("bytes").noconvert(),
           nb::arg("scales").noconvert(), nb::arg("bias").noconvert(), nb::arg("is_trusted"));

@@ -40,10 +40,11 @@ nb::dict train(const In<int64_t>& x_starts, const In<int32_t>& x_columns, const 
                const In<int64_t>& slot_starts, const In<int32_t>& slot_targets,
                const In<int64_t>& positive_starts, const In<int32_t>& positive_documents,
                const std::optional<In<int64_t>>& own_starts,
-               const std::optional<In<int32_t>>& own_documents, const std::string& loss, float cost,
+               const std::optional<In<int32_t>>& own_documents,
+               const std::optional<In<int32_t>>& cluster_numbers, const std::string& loss, float cost,
                float tolerance, int max_iter, float bias, float threshold,
-               int64_t max_weights_per_label, int weight_bits, uint64_t seed, int n_threads,
-               const nb::object& progress) {
+               int64_t max_weights_per_label, int weight_bits, uint64_t seed, int64_t max_entries_whole,
+               int n_threads, const nb::object& progress) {
     SlotTask task;
     task.features = matrix_view(x_starts, x_columns, x_values, n_features, "X");
     const int64_t n_documents = task.features.n_rows;
@@ -60,6 +61,14 @@ nb::dict train(const In<int64_t>& x_starts, const In<int32_t>& x_columns, const 
         task.own_documents = pattern_view(*own_starts, *own_documents, n_documents, "own documents");
         require(task.own_documents.n_rows == slots.n_rows, "own documents and slots differ in clusters");
     }
+    if (cluster_numbers) {
+        require(static_cast<int64_t>(cluster_numbers->size()) == slots.n_rows,
+                "cluster numbers and slots differ in clusters");
+        for (size_t c = 0; c < cluster_numbers->size(); ++c)
+            require(cluster_numbers->data()[c] >= 0, "a cluster number is negative");
+        task.cluster_numbers = cluster_numbers->data();
+    }
+    task.max_entries_whole = max_entries_whole;
     require(weight_bits == 8 || weight_bits == 32, "weight_bits must be 8 or 32");
     const SolverOptions solver{loss_of(loss), cost, tolerance, max_iter, bias};
     const Pruning pruning{threshold, max_weights_per_label};
@@ -84,9 +93,10 @@ void bind_training(nb::module_& m) {
           nb::arg("slot_starts").noconvert(), nb::arg("slot_targets").noconvert(),
           nb::arg("positive_starts").noconvert(), nb::arg("positive_documents").noconvert(),
           nb::arg("own_starts").noconvert().none(), nb::arg("own_documents").noconvert().none(),
-          nb::arg("loss"), nb::arg("cost"), nb::arg("tolerance"), nb::arg("max_iter"),
+          nb::arg("cluster_numbers").noconvert().none(), nb::arg("loss"), nb::arg("cost"), nb::arg("tolerance"), nb::arg("max_iter"),
           nb::arg("bias"), nb::arg("threshold"), nb::arg("max_weights_per_label"),
-          nb::arg("weight_bits"), nb::arg("seed"), nb::arg("n_threads"), nb::arg("progress").none());
+          nb::arg("weight_bits"), nb::arg("seed"), nb::arg("max_entries_whole"), nb::arg("n_threads"),
+          nb::arg("progress").none());
 }
 
 }  // namespace polyseme::bindings

@@ -110,16 +110,50 @@ TEST("the weights of a slot come back by feature") {
     CHECK(n_weights == n_expected && made.level->n_weights() == n_expected);
 }
 
-TEST("replaced clusters are those of the other level and all others stay byte for byte") {
-    // Features x slots; the second cluster grows by a slot.
+TEST("clusters of joined parts are those of the parts byte for byte") {
+    // Features x slots; the second cluster has another number of slots in the other levels.
     const TableLevel level({0, 2, 3, 5}, {{1, 0, 2, 0, 3}, {0, 4, 5, 6, 0}, {0, 0, 0, 7, 8}}, true);
-    const TableLevel other({0, 0, 2, 2}, {{0, 9}, {3, 0}, {1, 2}}, true);
+    const TableLevel with_all({0, 0, 2, 2}, {{0, 9}, {3, 0}, {1, 2}}, true);
+    const TableLevel alone({0, 2}, {{0, 9}, {3, 0}, {1, 2}}, true);
+    const TableLevel nothing({0, 0, 0, 0}, {{}, {}, {}}, true);
     const TableLevel expected({0, 2, 4, 6}, {{1, 0, 0, 9, 0, 3}, {0, 4, 3, 0, 6, 0}, {0, 0, 1, 2, 7, 8}}, true);
-    const std::vector<uint8_t> is_replaced{0, 1, 0};
-    const LevelWeights made = replace_clusters(*level.level, *other.level, is_replaced);
-    CHECK(made.bytes == expected.weights.bytes);
-    CHECK(made.record_sizes == expected.weights.record_sizes);
-    CHECK(made.scales == expected.weights.scales && made.bias == expected.weights.bias);
+    for (const TableLevel* other : {&with_all, &alone}) {
+        const std::vector<const LinearLevel*> parts{nothing.level.get(), other->level.get(), level.level.get()};
+        const LevelWeights made = join_parts(parts, std::vector<int32_t>{2, 1, 2});
+        CHECK(made.bytes == expected.weights.bytes);
+        CHECK(made.record_sizes == expected.weights.record_sizes);
+        CHECK(made.scales == expected.weights.scales && made.bias == expected.weights.bias);
+    }
+}
+
+TEST("parts of a level with many clusters are joined in any order") {
+    const std::vector<int64_t> starts = [] {
+        std::vector<int64_t> all{0};
+        for (int c = 0; c < 300; ++c) all.push_back(all.back() + c % 4);
+        return all;
+    }();
+    const auto table = random_table(30, starts.back(), 6);
+    const TableLevel whole(starts, table);
+    for (const int n_parts : {1, 2, 5}) {
+        std::vector<int32_t> part_of_cluster;
+        for (int c = 0; c < 300; ++c) part_of_cluster.push_back((c * 7 + c / 5) % n_parts);
+        std::vector<TableLevel> parts;
+        std::vector<const LinearLevel*> levels;
+        for (int p = 0; p < n_parts; ++p) {
+            std::vector<int64_t> own_starts{0};
+            std::vector<std::vector<float>> own(table.size());
+            for (int c = 0; c < 300; ++c) {
+                if (part_of_cluster[c] != p) continue;
+                own_starts.push_back(own_starts.back() + starts[c + 1] - starts[c]);
+                for (size_t f = 0; f < table.size(); ++f)
+                    own[f].insert(own[f].end(), table[f].begin() + starts[c], table[f].begin() + starts[c + 1]);
+            }
+            parts.emplace_back(own_starts, own);
+        }
+        for (const auto& part : parts) levels.push_back(part.level.get());
+        const LevelWeights made = join_parts(levels, part_of_cluster);
+        CHECK(made.bytes == whole.weights.bytes && made.record_sizes == whole.weights.record_sizes);
+    }
 }
 
 TEST("bytes are within half a step of a slot's largest weight, and never zero") {

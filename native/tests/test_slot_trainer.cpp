@@ -110,6 +110,26 @@ TEST("a cluster so large that its slots are spread over threads is trained the s
     CHECK(one.bytes == many.bytes && one.record_sizes == many.record_sizes);
 }
 
+TEST("a cluster is trained the same alone and among others, whether whole, in pieces or in place") {
+    for (const int32_t n_features : {40, 400}) {  // a copy is larger than the weights, or smaller
+        for (const int64_t max_entries_whole : {int64_t{300}, int64_t{1} << 20}) {
+            Problem problem(120, n_features, 9, 21);
+            problem.task.max_entries_whole = max_entries_whole;
+            const auto whole = problem.train(2);
+            const int32_t number = 4;
+            Problem part = problem;
+            part.task.training_rows.n_rows = 1;
+            part.task.training_rows.starts += number;
+            part.task.slot_starts += number;
+            part.task.cluster_numbers = &number;
+            const auto alone = part.train(2);
+            CHECK(alone.bias.size() == 21);
+            const int64_t first = problem.slot_starts[number];
+            CHECK(std::equal(alone.bias.begin(), alone.bias.end(), whole.bias.begin() + first));
+        }
+    }
+}
+
 TEST("clusters without rows or slots do no harm, and pruning keeps what it is told to") {
     const Problem problem(60, 20, 4, 5);
     const auto everything = problem.train(2, {0.f, 0});

@@ -86,6 +86,7 @@ def train_clusters(
     positive_documents: _Int32,
     own_starts: _Int64 | None,
     own_documents: _Int32 | None,
+    cluster_numbers: _Int32 | None,
     loss: str,
     cost: float,
     tolerance: float,
@@ -95,6 +96,7 @@ def train_clusters(
     max_weights_per_label: int,
     weight_bits: int,
     seed: int,
+    max_entries_whole: int,
     n_threads: int,
     progress: _Progress,
 ) -> dict[str, npt.NDArray[Any]]: ...
@@ -109,10 +111,10 @@ class LinearLevel:
         self, cluster: int, slot: int, features: _Int32 | None = None
     ) -> tuple[_Int32, _Float]: ...
     def all_weights(self) -> tuple[_Int64, _Int32, _Float]: ...
-    def replaced(
-        self, other: LinearLevel, is_replaced: npt.NDArray[np.uint8]
-    ) -> dict[str, npt.NDArray[Any]]: ...
 
+def join_levels(
+    parts: list[LinearLevel], part_of_cluster: _Int32
+) -> dict[str, npt.NDArray[Any]]: ...
 def linear_level(
     slot_starts: npt.NDArray[Any],
     record_sizes: npt.NDArray[Any],

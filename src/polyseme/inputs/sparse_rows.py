@@ -78,6 +78,13 @@ class SparsePattern:
         np.cumsum(kept, out=n_kept_before[1:])
         return SparsePattern(n_kept_before[self.starts], self.columns[kept], self.n_columns)
 
+    def take_columns(self, column_ids: npt.NDArray[np.integer[Any]]) -> SparsePattern:
+        """Return the given columns, which must ascend, and no others."""
+        number_of = np.full(self.n_columns, -1, dtype=np.int32)
+        number_of[column_ids] = np.arange(len(column_ids), dtype=np.int32)
+        kept = self.only_columns(number_of >= 0)
+        return SparsePattern(kept.starts, number_of[kept.columns], len(column_ids))
+
     @classmethod
     def stack(cls, parts: Sequence[SparsePattern], n_columns: int) -> SparsePattern:
         """Return the rows of all parts, one part below the other, with that many columns."""

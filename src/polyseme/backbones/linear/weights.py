@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
@@ -32,6 +32,7 @@ class LinearTraining:
     weight_bits: int = 32
     seed: int = 0
     n_threads: int = 1
+    max_entries_whole: int = 1 << 20  # a cluster with more is trained in pieces
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +62,7 @@ class LinearWeights:
         how: LinearTraining,
         *,
         own_documents: SparsePattern | None = None,
+        cluster_numbers: npt.NDArray[np.int32] | None = None,
         progress: Callable[[int], None] | None = None,
     ) -> LinearWeights:
         """Train every slot of every cluster on the cluster's rows.
@@ -76,6 +78,9 @@ class LinearWeights:
         targets : SparsePattern, shape (n_documents, n_targets)
         own_documents : SparsePattern, shape (n_documents, n_clusters), optional
             If given, a slot has only those positives that are listed here for its cluster.
+        cluster_numbers : ndarray, shape (n_clusters,), optional
+            The numbers of these clusters in the whole level, where they are a part of it. The
+            weights are then those that the whole level would have here, bit for bit.
         """
         rows = training_rows.transpose()
         positives = targets.transpose()
@@ -93,6 +98,7 @@ class LinearWeights:
             positives.columns,
             None if own is None else own.starts,
             None if own is None else own.columns,
+            cluster_numbers,
             how.loss,
             how.cost,
             how.tolerance,
@@ -102,10 +108,72 @@ class LinearWeights:
             how.max_weights_per_label or 0,
             how.weight_bits,
             how.seed,
+            how.max_entries_whole,
             how.n_threads,
             progress,
         )
         return cls._from_native(slot_starts, arrays, X.n_columns)
+
+    @classmethod
+    def train_part(
+        cls,
+        is_in_part: npt.NDArray[np.bool_],
+        X: SparseRows,
+        training_rows: SparsePattern,
+        slot_starts: npt.NDArray[np.int64],
+        slot_targets: npt.NDArray[np.int32],
+        targets: SparsePattern,
+        how: LinearTraining,
+        *,
+        own_documents: SparsePattern | None = None,
+        progress: Callable[[int], None] | None = None,
+    ) -> LinearWeights:
+        """Train some clusters of the level that the other arguments describe, as `train` does.
+
+        The clusters come out bit for bit as a training of the whole level makes them; `join`
+        puts parts together.
+
+        Parameters
+        ----------
+        is_in_part : ndarray of bool, shape (n_clusters,)
+        """
+        sizes = np.diff(slot_starts)
+        numbers = np.flatnonzero(is_in_part).astype(np.int32)
+        starts = np.zeros(len(numbers) + 1, dtype=np.int64)
+        np.cumsum(sizes[numbers], out=starts[1:])
+        return cls.train(
+            X,
+            training_rows.take_columns(numbers),
+            starts,
+            slot_targets[np.repeat(is_in_part, sizes)],
+            targets,
+            how,
+            own_documents=own_documents and own_documents.take_columns(numbers),
+            cluster_numbers=numbers,
+            progress=progress,
+        )
+
+    @classmethod
+    def join(
+        cls, parts: Sequence[LinearWeights], part_of_cluster: npt.NDArray[np.integer[Any]]
+    ) -> LinearWeights:
+        """Return a level whose clusters come from the given parts, bit for bit as they are there.
+
+        Parameters
+        ----------
+        parts : sequence of LinearWeights
+            Each has either all clusters of the level, or only those that come from it, in their
+            order.
+        part_of_cluster : ndarray of int, shape (n_clusters,)
+            Which part each cluster comes from.
+        """
+        part_of = part_of_cluster.astype(np.int32)
+        arrays = _native.join_levels([part.level for part in parts], part_of)
+        starts = np.zeros(len(part_of) + 1, dtype=np.int64)
+        for number, part in enumerate(parts):
+            is_own, sizes = part_of == number, np.diff(part.slot_starts)
+            starts[1:][is_own] = sizes[is_own] if len(sizes) == len(is_own) else sizes
+        return cls._from_native(np.cumsum(starts), arrays, parts[0].n_features)
 
     def retrained(
         self,
@@ -129,21 +197,18 @@ class LinearWeights:
         """
         if not is_changed.any():
             return self
-        sizes = np.diff(slot_starts)
-        starts = np.zeros_like(slot_starts)
-        np.cumsum(np.where(is_changed, sizes, 0), out=starts[1:])
-        trained = LinearWeights.train(
+        trained = self.train_part(
+            is_changed,
             X,
-            training_rows.only_columns(is_changed),
-            starts,
-            slot_targets[np.repeat(is_changed, sizes)],
+            training_rows,
+            slot_starts,
+            slot_targets,
             targets,
             how,
             own_documents=own_documents,
             progress=progress,
         )
-        arrays = self.level.replaced(trained.level, is_changed.astype(np.uint8))
-        return self._from_native(slot_starts, arrays, X.n_columns)
+        return self.join([self, trained], is_changed.astype(np.int32))
 
     @classmethod
     def _from_native(
