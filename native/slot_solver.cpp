@@ -402,6 +402,21 @@ POLYSEME_CLONES void find_large(const Eight* weights, int n_eights, int32_t n_fe
     }
 }
 
+POLYSEME_CLONES float add_row_to_sums(const float* row, int32_t n_columns, float* sums) {
+    for (int32_t f = 0; f < n_columns; ++f) sums[f] += row[f];
+    Eight squares = {};
+    int32_t f = 0;
+    for (; f + 8 <= n_columns; f += 8) {
+        Eight values;
+        std::memcpy(&values, row + f, sizeof values);
+        squares += values * values;
+    }
+    float sum = 0;
+    for (; f < n_columns; ++f) sum += row[f] * row[f];
+    for (int lane = 0; lane < 8; ++lane) sum += squares[lane];
+    return sum;
+}
+
 #define POLYSEME_DESCENT(name, lanes, loss, has_dense)                                          \
     POLYSEME_CLONES void name(const LocalRows& rows, const LaneProblem& problem,                \
                               const SolverOptions& options, Random random,                      \
@@ -430,6 +445,10 @@ void solve_lanes(const LocalRows& rows, const LaneProblem& problem, const Solver
                            ? (wide ? dense_squared_hinge_16 : dense_squared_hinge_8)
                            : (wide ? dense_logistic_16 : dense_logistic_8);
     (rows.n_dense > 0 ? dense : sparse)(rows, problem, options, random, scratch, control);
+}
+
+float add_dense_row(const float* row, int32_t n_columns, float* sums) {
+    return add_row_to_sums(row, n_columns, sums);
 }
 
 void find_large_weights(const LaneProblem& problem, int32_t n_features, float least,

@@ -60,6 +60,9 @@ struct SolverScratch {
     std::vector<int32_t> active;
 };
 
+// Adds a dense row to sums, and returns the sum of its squares.
+float add_dense_row(const float* row, int32_t n_columns, float* sums);
+
 // The order in which rows are visited comes from the random stream.
 void solve_lanes(const LocalRows& rows, const LaneProblem& problem, const SolverOptions& options,
                  Random random, SolverScratch& scratch, const RunControl& control);

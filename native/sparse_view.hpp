@@ -28,4 +28,15 @@ struct MatrixView : PatternView {
     }
 };
 
+// Documents with their features: sparse ones, and a block of dense ones behind them in number.
+struct DocumentsView {
+    MatrixView sparse;
+    const float* dense = nullptr;  // [n_rows][n_dense]
+    int64_t n_dense = 0;
+
+    std::span<const float> dense_row(int64_t i) const {
+        return {dense + i * n_dense, static_cast<size_t>(n_dense)};
+    }
+};
+
 }  // namespace polyseme
