@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <new>
@@ -21,8 +20,7 @@ class HugePages {
         constexpr size_t page = size_t{1} << 21;
         const size_t alignment = size_ < page ? 64 : page;
         const size_t n = (size_ + alignment - 1) / alignment * alignment;
-        data_.reset(static_cast<uint8_t*>(std::aligned_alloc(alignment, n)));
-        if (!data_) throw std::bad_alloc();
+        data_ = {static_cast<uint8_t*>(::operator new(n, std::align_val_t{alignment})), Free{alignment}};
 #ifdef __linux__
         if (alignment == page) madvise(data_.get(), n, MADV_HUGEPAGE);  // may say no
 #endif
@@ -33,9 +31,10 @@ class HugePages {
 
   private:
     struct Free {
-        void operator()(uint8_t* p) const { std::free(p); }
+        size_t alignment;
+        void operator()(uint8_t* p) const { ::operator delete(p, std::align_val_t{alignment}); }
     };
-    std::unique_ptr<uint8_t, Free> data_;
+    std::unique_ptr<uint8_t, Free> data_{nullptr, Free{}};
     size_t size_;
 };
 

@@ -9,10 +9,7 @@
 
 namespace polyseme {
 
-namespace {
-
-// How many features ahead memory is asked for.
-constexpr size_t records_ahead = 6, starts_ahead = 16;
+namespace clones {
 
 struct Search {
     const uint8_t* bytes;
@@ -20,6 +17,15 @@ struct Search {
     std::span<const int32_t> clusters;
     FoundRows& found;
 };
+
+}  // namespace clones
+
+namespace {
+
+using clones::Search;
+
+// How many features ahead memory is asked for.
+constexpr size_t records_ahead = 6, starts_ahead = 16;
 
 // Writes a row whether it counts or not: a branch here would mostly be mispredicted.
 POLYSEME_INLINE void put(FoundRows::Place& place, const FoundRow& row, bool counts) {
@@ -134,6 +140,18 @@ POLYSEME_INLINE void search_records(const Search& search, const Start* starts, c
     }
 }
 
+void require(bool condition, const char* message) {
+    if (!condition) throw std::invalid_argument(message);
+}
+
+uint32_t read_number(const uint8_t* at, uint32_t n_bytes) {
+    return n_bytes == 2 ? read_as<uint16_t>(at) : read_as<uint32_t>(at);
+}
+
+}  // namespace
+
+namespace clones {
+
 // Clones cannot be templates, hence one function for each choice of types.
 #define POLYSEME_SEARCH(name, Number, Start)                                                        \
     POLYSEME_CLONES void name(const Search& search, const Start* starts, const Document& document) { \
@@ -155,15 +173,7 @@ POLYSEME_CLONES void finish(const float* scales, const float* bias, int64_t n_sl
     activate(scores, n_slots, cluster_score, activation);
 }
 
-void require(bool condition, const char* message) {
-    if (!condition) throw std::invalid_argument(message);
-}
-
-uint32_t read_number(const uint8_t* at, uint32_t n_bytes) {
-    return n_bytes == 2 ? read_as<uint16_t>(at) : read_as<uint32_t>(at);
-}
-
-}  // namespace
+}  // namespace clones
 
 LinearLevel::LinearLevel(const LevelWeightsView& weights, bool is_trusted)
     : view_(weights), bytes_(weights.bytes), form_(weights.n_clusters), dense_(weights.dense) {
@@ -173,6 +183,7 @@ LinearLevel::LinearLevel(const LevelWeightsView& weights, bool is_trusted)
     for (int64_t f = 0; f < view_.n_features; ++f) long_starts_.push_back(long_starts_.back() + view_.record_sizes[f]);
     const int64_t n_bytes = long_starts_.back();
     require(n_bytes + read_ahead == static_cast<int64_t>(bytes_.size()), "the records do not fit their sizes");
+    require(view_.n_clusters > 0 || n_bytes == 0, "there are weights, but no clusters");
     if (n_bytes <= UINT32_MAX) {
         short_starts_.assign(long_starts_.begin(), long_starts_.end());
         std::vector<int64_t>().swap(long_starts_);
@@ -237,8 +248,8 @@ void LinearLevel::find(const Document& document, std::span<const int32_t> cluste
     found.largest = least < 0 ? 0 : largest;
     const Search search{bytes_.data(), form_, clusters, found};
     const auto search_from = [&](const auto* starts) {
-        if (form_.number_bytes == 2) search_few(search, starts, document);
-        else search_many(search, starts, document);
+        if (form_.number_bytes == 2) clones::search_few(search, starts, document);
+        else clones::search_many(search, starts, document);
     };
     if (long_starts_.empty()) search_from(short_starts_.data());
     else search_from(long_starts_.data());
@@ -253,7 +264,8 @@ void LinearLevel::score(int64_t cluster, const FoundRows& found, size_t rank, fl
     add_rows(found.places[rank].lists(), found.places[rank].bitmaps(), n, found.largest, scores);
     if (add_dense_ != nullptr) add_dense_(dense_of(cluster).data(), dense_form_, n, *found.dense, scores);
     const int64_t first = first_slot(cluster);
-    finish(view_.scales ? view_.scales + first : nullptr, view_.bias + first, n, cluster_score, activation, scores);
+    clones::finish(view_.scales ? view_.scales + first : nullptr, view_.bias + first, n, cluster_score, activation,
+                   scores);
 }
 
 std::vector<std::pair<int32_t, float>> LinearLevel::slot_weights(int64_t cluster, int64_t slot) const {

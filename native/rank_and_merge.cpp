@@ -27,9 +27,7 @@ SlotTable::SlotTable(const LinearLevel& level, std::span<const int32_t> slot_lab
         slots[next[labels[slot]]++] = static_cast<int32_t>(slot);
 }
 
-namespace {
-
-constexpr float infinity = std::numeric_limits<float>::infinity();
+namespace clones {
 
 // Lists the places of scores of at least `least`, of which there are few: sixteen are looked at
 // together, and there is room for whole sixteens.
@@ -46,6 +44,12 @@ POLYSEME_CLONES int32_t list_at_least(float least, const float* scores, int32_t 
     }
     return n_found;
 }
+
+}  // namespace clones
+
+namespace {
+
+constexpr float infinity = std::numeric_limits<float>::infinity();
 
 // The slots of a beam's clusters, scored as far as asked for, for as long as it lives.
 class ReachedSlots {
@@ -105,7 +109,7 @@ class ReachedSlots {
             const auto size = static_cast<int32_t>(ranker_.size(cluster));
             const float* const scores = scratch_.scores.data() + scratch_.offsets[cluster];
             scratch_.places.resize(std::max<size_t>(scratch_.places.size(), size));
-            const int32_t n = list_at_least(hurdle(), scores, size, scratch_.places.data());
+            const int32_t n = clones::list_at_least(hurdle(), scores, size, scratch_.places.data());
             for (const int32_t j : std::span(scratch_.places).first(n))
                 if (scores[j] >= hurdle()) visit(first + j, scores[j]);
         }

@@ -391,6 +391,10 @@ POLYSEME_INLINE void descend(const LocalRows& rows, const LaneProblem& problem,
     std::memcpy(problem.bias_weights, &bias_weights, sizeof(Float));
 }
 
+}  // namespace
+
+namespace clones {
+
 POLYSEME_CLONES void find_large(const Eight* weights, int n_eights, int32_t n_features,
                                 float least, std::vector<int32_t>& features) {
     const Eight bound = Eight{} + least;
@@ -433,28 +437,29 @@ POLYSEME_DESCENT(dense_logistic_8, 8, Loss::logistic, true)
 POLYSEME_DESCENT(dense_logistic_16, 16, Loss::logistic, true)
 #undef POLYSEME_DESCENT
 
-}  // namespace
+}  // namespace clones
 
 void solve_lanes(const LocalRows& rows, const LaneProblem& problem, const SolverOptions& options,
                  Random random, SolverScratch& scratch, const RunControl& control) {
     const bool wide = problem.n_lanes == 16;
     if (!wide && problem.n_lanes != 8) throw std::logic_error("lanes come in eights or sixteens");
-    const auto sparse = options.loss == Loss::squared_hinge ? (wide ? squared_hinge_16 : squared_hinge_8)
-                                                            : (wide ? logistic_16 : logistic_8);
+    const auto sparse = options.loss == Loss::squared_hinge
+                            ? (wide ? clones::squared_hinge_16 : clones::squared_hinge_8)
+                            : (wide ? clones::logistic_16 : clones::logistic_8);
     const auto dense = options.loss == Loss::squared_hinge
-                           ? (wide ? dense_squared_hinge_16 : dense_squared_hinge_8)
-                           : (wide ? dense_logistic_16 : dense_logistic_8);
+                           ? (wide ? clones::dense_squared_hinge_16 : clones::dense_squared_hinge_8)
+                           : (wide ? clones::dense_logistic_16 : clones::dense_logistic_8);
     (rows.n_dense > 0 ? dense : sparse)(rows, problem, options, random, scratch, control);
 }
 
 float add_dense_row(const float* row, int32_t n_columns, float* sums) {
-    return add_row_to_sums(row, n_columns, sums);
+    return clones::add_row_to_sums(row, n_columns, sums);
 }
 
 void find_large_weights(const LaneProblem& problem, int32_t n_features, float least,
                         std::vector<int32_t>& features) {
-    find_large(reinterpret_cast<const Eight*>(problem.weights), problem.n_lanes / 8, n_features,
-               least, features);
+    clones::find_large(reinterpret_cast<const Eight*>(problem.weights), problem.n_lanes / 8, n_features,
+                       least, features);
 }
 
 }  // namespace polyseme

@@ -28,7 +28,7 @@ struct MatrixView : PatternView {
     }
 };
 
-// Documents with their features: sparse ones, and a block of dense ones behind them in number.
+// Documents as kernels see them: sparse columns first, then those of a dense block, if there is one.
 struct DocumentsView {
     MatrixView sparse;
     const float* dense = nullptr;  // [n_rows][n_dense]

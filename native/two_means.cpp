@@ -59,6 +59,14 @@ float product(const int32_t* columns, const float* values, int64_t n, const floa
 
 float inverse_length(float squared) { return squared > 0 ? 1 / std::sqrt(squared) : 0; }
 
+void add(const LabelRow& row, float factor, std::vector<float>& sum) {
+    for (int64_t e = 0; e < row.size; ++e) sum[row.columns[e]] += factor * row.values[e];
+}
+
+}  // namespace
+
+namespace clones {
+
 // Left centroid minus right centroid, both of unit length, from the sums of the two sides.
 // `n` is a multiple of n_lanes.
 POLYSEME_CLONES void centroid_difference(const float* left, const float* total, int64_t n,
@@ -78,11 +86,7 @@ POLYSEME_CLONES void centroid_difference(const float* left, const float* total, 
     }
 }
 
-void add(const LabelRow& row, float factor, std::vector<float>& sum) {
-    for (int64_t e = 0; e < row.size; ++e) sum[row.columns[e]] += factor * row.values[e];
-}
-
-}  // namespace
+}  // namespace clones
 
 float dot(const LabelRow& row, const std::vector<float>& dense) {
     return row.factor * product(row.columns, row.values, row.size, dense.data());
@@ -155,7 +159,7 @@ void TwoMeans::run(const GatheredRows& rows, int64_t n_left, int max_iter, Rando
             ++n_moved;
         }
         if (n_moved == 0) break;
-        centroid_difference(left_.data(), rows.total.data(), std::ssize(left_), difference.data());
+        clones::centroid_difference(left_.data(), rows.total.data(), std::ssize(left_), difference.data());
     }
 }
 

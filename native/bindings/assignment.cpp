@@ -3,37 +3,34 @@
 #include <algorithm>
 #include <cmath>
 
-#include "arrays.hpp"
 #include "co_occurrence.hpp"
+#include "sparse_arguments.hpp"
 
 namespace polyseme::bindings {
 namespace {
 
 // Checked here; the kernels trust it.
-AssignmentProblem problem_view(const In<int64_t>& starts, const In<int32_t>& clusters,
-                               const In<int32_t>& counts, const In<float>& scores,
-                               const In<int64_t>& present_starts,
-                               const In<int32_t>& present_clusters,
-                               const In<int64_t>& label_starts, const In<int32_t>& label_documents,
-                               const In<int64_t>& matched_starts,
-                               const In<int32_t>& matched_clusters, int64_t n_clusters) {
+AssignmentProblem problem_view(const Rows& co_occurrence, const In<int32_t>& counts, const Pattern& present,
+                               const Pattern& label_rows, const Pattern& matched) {
     AssignmentProblem problem;
-    static_cast<PatternView&>(problem.candidates) =
-        pattern_view(starts, clusters, n_clusters, "co_occurrence");
-    require(counts.size() == clusters.size() && scores.size() == clusters.size(),
-            "co_occurrence: counts, scores and clusters differ in length");
+    const MatrixView scores = co_occurrence.view("co_occurrence");
+    static_cast<PatternView&>(problem.candidates) = scores;
+    require(counts.size() == co_occurrence.columns.size(), "co_occurrence: counts and scores differ in length");
     for (size_t e = 0; e < counts.size(); ++e)
-        require(counts.data()[e] > 0 && std::isfinite(scores.data()[e]),
+        require(counts.data()[e] > 0 && std::isfinite(scores.values[e]),
                 "co_occurrence: counts must be positive and scores finite");
     problem.candidates.counts = counts.data();
-    problem.candidates.scores = scores.data();
-    problem.present = pattern_view(present_starts, present_clusters, n_clusters, "present");
-    problem.matched = pattern_view(matched_starts, matched_clusters, n_clusters, "matched");
-    problem.label_rows =
-        pattern_view(label_starts, label_documents, problem.matched.n_rows, "label_rows");
-    require(problem.present.n_rows == problem.n_labels() &&
-                problem.label_rows.n_rows == problem.n_labels(),
+    problem.candidates.scores = scores.values;
+    problem.present = present.view("present");
+    problem.matched = matched.view("matched");
+    problem.label_rows = label_rows.view("label_rows");
+    require(problem.present.n_cols == scores.n_cols && problem.matched.n_cols == scores.n_cols,
+            "co_occurrence, present and matched differ in clusters");
+    require(problem.label_rows.n_cols == problem.matched.n_rows, "label_rows and matched differ in documents");
+    require(problem.present.n_rows == problem.n_labels() && problem.label_rows.n_rows == problem.n_labels(),
             "co_occurrence, present and label_rows must have one row for each label");
+    for (int64_t label = 0; label < problem.n_labels(); ++label)
+        require(!problem.present.row(label).empty(), "present: a label is in no cluster");
     return problem;
 }
 
@@ -46,14 +43,11 @@ template <class Choose>
 void bind_method(nb::module_& m, const char* name, Choose choose) {
     m.def(
         name,
-        [choose](In<int64_t> starts, In<int32_t> clusters, In<int32_t> counts, In<float> scores,
-                 In<int64_t> present_starts, In<int32_t> present_clusters,
-                 In<int64_t> label_starts, In<int32_t> label_documents,
-                 In<int64_t> matched_starts, In<int32_t> matched_clusters, int64_t n_clusters,
-                 int64_t copies, int64_t max_cluster_size, int n_threads) {
-            const auto problem = problem_view(starts, clusters, counts, scores, present_starts,
-                                              present_clusters, label_starts, label_documents,
-                                              matched_starts, matched_clusters, n_clusters);
+        [choose](const Rows& co_occurrence, const In<int32_t>& counts, const Pattern& present,
+                 const Pattern& label_rows, const Pattern& matched, int64_t copies, int64_t max_cluster_size,
+                 int n_threads) {
+            const auto problem = problem_view(co_occurrence, counts, present, label_rows, matched);
+            const int64_t n_clusters = problem.candidates.n_cols;
             require(copies >= 1, "copies must be at least 1");
             require(max_cluster_size >= 1 &&
                         problem.n_labels() / max_cluster_size +
@@ -65,13 +59,8 @@ void bind_method(nb::module_& m, const char* name, Choose choose) {
                               max_cluster_size, n_threads, control);
             }));
         },
-        nb::arg("starts").noconvert(), nb::arg("clusters").noconvert(),
-        nb::arg("counts").noconvert(), nb::arg("scores").noconvert(),
-        nb::arg("present_starts").noconvert(), nb::arg("present_clusters").noconvert(),
-        nb::arg("label_starts").noconvert(), nb::arg("label_documents").noconvert(),
-        nb::arg("matched_starts").noconvert(), nb::arg("matched_clusters").noconvert(),
-        nb::arg("n_clusters"), nb::arg("copies"), nb::arg("max_cluster_size"),
-        nb::arg("n_threads"));
+        nb::arg("co_occurrence"), nb::arg("counts").noconvert(), nb::arg("present"), nb::arg("label_rows"),
+        nb::arg("matched"), nb::kw_only(), nb::arg("copies"), nb::arg("max_cluster_size"), nb::arg("n_threads"));
 }
 
 }  // namespace
@@ -79,13 +68,10 @@ void bind_method(nb::module_& m, const char* name, Choose choose) {
 void bind_assignment(nb::module_& m) {
     m.def(
         "count_co_occurrence",
-        [](In<int64_t> label_starts, In<int32_t> label_documents, In<int64_t> matched_starts,
-           In<int32_t> matched_clusters, In<float> matched_scores, int64_t n_clusters,
-           int n_threads, nb::object progress) {
-            const auto matched = matrix_view(matched_starts, matched_clusters, matched_scores,
-                                             n_clusters, "matched");
-            const auto label_rows =
-                pattern_view(label_starts, label_documents, matched.n_rows, "label_rows");
+        [](const Pattern& labels, const Rows& matches, int n_threads, const nb::object& progress) {
+            const auto label_rows = labels.view("label_rows");
+            const auto matched = matches.view("matched");
+            require(label_rows.n_cols == matched.n_rows, "label_rows and matched differ in documents");
             auto counted = run_released(progress, [&](RunControl& control) {
                 return count_co_occurrence(label_rows, matched, n_threads, control);
             });
@@ -93,30 +79,22 @@ void bind_assignment(nb::module_& m) {
                 to_numpy(std::move(counted.starts)), to_numpy(std::move(counted.clusters)),
                 to_numpy(std::move(counted.counts)), to_numpy(std::move(counted.scores)));
         },
-        nb::arg("label_starts").noconvert(), nb::arg("label_documents").noconvert(),
-        nb::arg("matched_starts").noconvert(), nb::arg("matched_clusters").noconvert(),
-        nb::arg("matched_scores").noconvert(), nb::arg("n_clusters"), nb::arg("n_threads"),
-        nb::arg("progress").none());
+        nb::arg("label_rows"), nb::arg("matched"), nb::arg("n_threads"), nb::arg("progress").none());
     m.def(
         "count_reached",
-        [](In<int64_t> label_starts, In<int32_t> label_documents, In<int64_t> matched_starts,
-           In<int32_t> matched_clusters, In<int64_t> chosen_starts, In<int32_t> chosen_clusters,
-           int64_t n_clusters, int n_threads) {
-            const auto matched =
-                pattern_view(matched_starts, matched_clusters, n_clusters, "matched");
-            const auto label_rows =
-                pattern_view(label_starts, label_documents, matched.n_rows, "label_rows");
-            const auto chosen = pattern_view(chosen_starts, chosen_clusters, n_clusters, "clusters");
+        [](const Pattern& labels, const Pattern& matches, const Pattern& clusters, int n_threads) {
+            const auto label_rows = labels.view("label_rows");
+            const auto matched = matches.view("matched");
+            const auto chosen = clusters.view("clusters");
+            require(label_rows.n_cols == matched.n_rows, "label_rows and matched differ in documents");
+            require(chosen.n_cols == matched.n_cols, "clusters and matched differ in clusters");
             require(chosen.n_rows == label_rows.n_rows,
                     "clusters and label_rows must have one row for each label");
             return run_released(nb::none(), [&](RunControl& control) {
                 return count_reached(label_rows, matched, chosen, n_threads, control);
             });
         },
-        nb::arg("label_starts").noconvert(), nb::arg("label_documents").noconvert(),
-        nb::arg("matched_starts").noconvert(), nb::arg("matched_clusters").noconvert(),
-        nb::arg("chosen_starts").noconvert(), nb::arg("chosen_clusters").noconvert(),
-        nb::arg("n_clusters"), nb::arg("n_threads"));
+        nb::arg("label_rows"), nb::arg("matched"), nb::arg("clusters"), nb::arg("n_threads"));
 
     using Problem = const AssignmentProblem&;
     bind_method(m, "choose_closed_form",

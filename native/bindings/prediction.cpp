@@ -3,8 +3,8 @@
 #include <memory>
 #include <tuple>
 
-#include "arrays.hpp"
 #include "rank_and_merge.hpp"
+#include "sparse_arguments.hpp"
 
 namespace polyseme::bindings {
 
@@ -81,18 +81,23 @@ nb::tuple slot_weights(const BoundLevel& bound, int64_t cluster, int64_t slot,
 
 // All weights, features x slots.
 nb::tuple all_weights(const BoundLevel& bound) {
+    const LinearLevel& level = *bound.level;
     std::vector<int64_t> starts(1, 0);
     std::vector<int32_t> slots;
     std::vector<float> weights;
-    slots.reserve(bound.level->n_weights());
-    weights.reserve(bound.level->n_weights());
-    for (int64_t f = 0; f < bound.level->n_features(); ++f) {
-        bound.level->for_each_weight(f, [&](int64_t slot, float weight) {
-            slots.push_back(static_cast<int32_t>(slot));
-            weights.push_back(weight);
-        });
-        starts.push_back(static_cast<int64_t>(slots.size()));
-    }
+    run_released(nb::none(), [&](RunControl&) {
+        const int64_t n_weights = level.n_weights();
+        slots.reserve(n_weights);
+        weights.reserve(n_weights);
+        for (int64_t f = 0; f < level.n_features(); ++f) {
+            level.for_each_weight(f, [&](int64_t slot, float weight) {
+                slots.push_back(static_cast<int32_t>(slot));
+                weights.push_back(weight);
+            });
+            starts.push_back(static_cast<int64_t>(slots.size()));
+        }
+        return 0;
+    });
     return nb::make_tuple(to_numpy(std::move(starts)), to_numpy(std::move(slots)), to_numpy(std::move(weights)));
 }
 
@@ -145,6 +150,7 @@ class Predictor {
         int64_t n_nodes = 1;
         for (const BoundLevel* bound : matcher) {
             require(bound->level->n_clusters() == n_nodes, "a level does not fit the one above it");
+            require(bound->level->n_features() == n_features, "a level does not fit the number of features");
             n_nodes = bound->level->n_slots();
             levels_.push_back(bound->level.get());
         }
@@ -152,6 +158,9 @@ class Predictor {
         ranker_ = ranker->level.get();
         require(slot_labels.has_value(), "a ranker needs the labels of its slots");
         require(ranker_->n_clusters() == n_nodes, "the ranker does not fit the matcher");
+        require(ranker_->n_features() == n_features, "the ranker does not fit the number of features");
+        // Every label has a slot, so this also keeps a damaged number from asking for memory.
+        require(n_labels >= 0 && n_labels <= ranker_->n_slots(), "the number of labels does not fit the slots");
         require(static_cast<int64_t>(slot_labels->size()) == ranker_->n_slots(),
                 "slot labels do not fit the ranker");
         for (size_t s = 0; s < slot_labels->size(); ++s)
@@ -162,9 +171,8 @@ class Predictor {
                        n_labels);
     }
 
-    nb::tuple match(const In<int64_t>& starts, const In<int32_t>& columns, const In<float>& values,
-                    int32_t beam_size, int n_threads, const nb::object& progress) const {
-        const MatrixView documents = matrix_view(starts, columns, values, n_features_, "X");
+    nb::tuple match(const Documents& X, int32_t beam_size, int n_threads, const nb::object& progress) const {
+        const MatrixView documents = checked(X);
         require(beam_size > 0, "beam_size must be at least 1");
         const int64_t n = documents.n_rows;
         const int64_t n_nodes = levels_.empty() ? 1 : levels_.back()->n_slots();
@@ -195,10 +203,9 @@ class Predictor {
                               to_numpy(std::move(scores)));
     }
 
-    nb::tuple top_k(const In<int64_t>& starts, const In<int32_t>& columns, const In<float>& values,
-                    int32_t beam_size, int32_t k, const std::string& merge_name, int n_threads,
+    nb::tuple top_k(const Documents& X, int32_t beam_size, int32_t k, const std::string& merge_name, int n_threads,
                     const nb::object& progress) const {
-        const MatrixView documents = matrix_view(starts, columns, values, n_features_, "X");
+        const MatrixView documents = checked(X);
         require(beam_size > 0 && k > 0, "beam_size and k must be at least 1");
         require(ranker_ != nullptr, "this predictor has no ranker");
         const Merge merge = merge_of(merge_name);
@@ -244,10 +251,9 @@ class Predictor {
         return std::move(best).to_python();
     }
 
-    nb::tuple all_scores(const In<int64_t>& starts, const In<int32_t>& columns,
-                         const In<float>& values, int32_t beam_size, const std::string& merge_name,
-                         int n_threads, const nb::object& progress) const {
-        const MatrixView documents = matrix_view(starts, columns, values, n_features_, "X");
+    nb::tuple all_scores(const Documents& X, int32_t beam_size, const std::string& merge_name, int n_threads,
+                         const nb::object& progress) const {
+        const MatrixView documents = checked(X);
         require(beam_size > 0, "beam_size must be at least 1");
         require(ranker_ != nullptr, "this predictor has no ranker");
         const Merge merge = merge_of(merge_name);
@@ -277,6 +283,12 @@ class Predictor {
     }
 
   private:
+    MatrixView checked(const Documents& X) const {
+        const MatrixView documents = X.view("X").sparse;
+        require(documents.n_cols == n_features_, "X and the model differ in features");
+        return documents;
+    }
+
     // Arrays of n x k that Python will own.
     struct TopKArrays {
         int64_t n;
@@ -338,15 +350,13 @@ class Predictor {
 };
 
 // Scores of every slot of given clusters, for a ranker used on its own.
-nb::tuple score_matched(const BoundLevel& bound, const In<int64_t>& starts,
-                        const In<int32_t>& columns, const In<float>& values, int64_t n_features,
-                        const In<int64_t>& matched_starts, const In<int32_t>& matched_clusters,
-                        const In<float>& matched_scores, const std::string& activation_name,
-                        int n_threads, const nb::object& progress) {
+nb::tuple score_matched(const BoundLevel& bound, const Documents& X, const Rows& matched_clusters,
+                        const std::string& activation_name, int n_threads, const nb::object& progress) {
     const LinearLevel& level = *bound.level;
-    const MatrixView documents = matrix_view(starts, columns, values, n_features, "X");
-    const MatrixView matched = matrix_view(matched_starts, matched_clusters, matched_scores,
-                                           level.n_clusters(), "matched");
+    const MatrixView documents = X.view("X").sparse;
+    const MatrixView matched = matched_clusters.view("matched");
+    require(matched.n_cols == level.n_clusters(), "matched and the level differ in clusters");
+    require(documents.n_cols == level.n_features(), "X and the level differ in features");
     require(matched.n_rows == documents.n_rows, "matched and X differ in rows");
     const Activation activation = activation_of(activation_name);
     const int64_t n = documents.n_rows;
@@ -387,7 +397,9 @@ void bind_prediction(nb::module_& m) {
     nb::class_<BoundLevel>(m, "LinearLevel")
         .def_prop_ro("n_clusters", [](const BoundLevel& b) { return b.level->n_clusters(); })
         .def_prop_ro("n_slots", [](const BoundLevel& b) { return b.level->n_slots(); })
-        .def_prop_ro("n_weights", [](const BoundLevel& b) { return b.level->n_weights(); })
+        .def_prop_ro("n_weights", [](const BoundLevel& b) {
+            return run_released(nb::none(), [&](RunControl&) { return b.level->n_weights(); });
+        })
         .def("slot_weights", &slot_weights, nb::arg("cluster"), nb::arg("slot"),
              nb::arg("features").noconvert().none() = nb::none())
         .def("all_weights", &all_weights);
@@ -401,12 +413,10 @@ void bind_prediction(nb::module_& m) {
              nb::arg("matcher"), nb::arg("ranker").none(), nb::arg("slot_labels").none(),
              nb::arg("n_labels"), nb::arg("n_features"), nb::arg("activation"),
              nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>())
-        .def("match", &Predictor::match, nb::arg("starts").noconvert(),
-             nb::arg("columns").noconvert(), nb::arg("values").noconvert(), nb::arg("beam_size"),
+        .def("match", &Predictor::match, nb::arg("X"), nb::arg("beam_size"), nb::arg("n_threads"),
+             nb::arg("progress").none())
+        .def("top_k", &Predictor::top_k, nb::arg("X"), nb::arg("beam_size"), nb::arg("k"), nb::arg("merge"),
              nb::arg("n_threads"), nb::arg("progress").none())
-        .def("top_k", &Predictor::top_k, nb::arg("starts").noconvert(),
-             nb::arg("columns").noconvert(), nb::arg("values").noconvert(), nb::arg("beam_size"),
-             nb::arg("k"), nb::arg("merge"), nb::arg("n_threads"), nb::arg("progress").none())
         .def("top_k_of_row", &Predictor::top_k_of_row<int32_t, float>, nb::arg("starts").noconvert(),
              nb::arg("columns").noconvert(), nb::arg("values").noconvert(), nb::arg("beam_size"),
              nb::arg("k"), nb::arg("merge"))
@@ -420,14 +430,10 @@ void bind_prediction(nb::module_& m) {
              nb::arg("columns").noconvert(), nb::arg("values").noconvert(), nb::arg("beam_size"),
              nb::arg("k"), nb::arg("merge"))
         .def("top_k_of_row", [](const Predictor&, const nb::args&) { return nb::none(); })
-        .def("all_scores", &Predictor::all_scores, nb::arg("starts").noconvert(),
-             nb::arg("columns").noconvert(), nb::arg("values").noconvert(), nb::arg("beam_size"),
-             nb::arg("merge"), nb::arg("n_threads"), nb::arg("progress").none());
-    m.def("score_matched", &score_matched, nb::arg("level"), nb::arg("starts").noconvert(),
-          nb::arg("columns").noconvert(), nb::arg("values").noconvert(), nb::arg("n_features"),
-          nb::arg("matched_starts").noconvert(), nb::arg("matched_clusters").noconvert(),
-          nb::arg("matched_scores").noconvert(), nb::arg("activation"), nb::arg("n_threads"),
-          nb::arg("progress").none());
+        .def("all_scores", &Predictor::all_scores, nb::arg("X"), nb::arg("beam_size"), nb::arg("merge"),
+             nb::arg("n_threads"), nb::arg("progress").none());
+    m.def("score_matched", &score_matched, nb::arg("level"), nb::arg("X"), nb::arg("matched"),
+          nb::arg("activation"), nb::arg("n_threads"), nb::arg("progress").none());
 }
 
 }  // namespace polyseme::bindings

@@ -1,6 +1,6 @@
 #include "text_format.hpp"
 
-#include "arrays.hpp"
+#include "sparse_arguments.hpp"
 
 namespace polyseme::bindings {
 
@@ -24,19 +24,15 @@ void bind_text_format(nb::module_& m) {
 
     m.def(
         "format_text",
-        [](const In<int64_t>& feature_starts, const In<int32_t>& features, const In<float>& values,
-           int64_t n_features, const In<int64_t>& label_starts, const In<int32_t>& labels,
-           int64_t n_labels) {
-            const auto X = matrix_view(feature_starts, features, values, n_features, "X");
-            const auto Y = pattern_view(label_starts, labels, n_labels, "Y");
+        [](const Rows& features, const Pattern& labels) {
+            const auto X = features.view("X");
+            const auto Y = labels.view("Y");
             require(X.n_rows == Y.n_rows, "X and Y differ in their number of rows");
             const std::string text = run_released(
                 nb::none(), [&](RunControl&) { return format_text(X, Y); });
             return nb::bytes(text.data(), text.size());
         },
-        nb::arg("feature_starts").noconvert(), nb::arg("features").noconvert(),
-        nb::arg("values").noconvert(), nb::arg("n_features"), nb::arg("label_starts").noconvert(),
-        nb::arg("labels").noconvert(), nb::arg("n_labels"));
+        nb::arg("X"), nb::arg("Y"));
 }
 
 }  // namespace polyseme::bindings

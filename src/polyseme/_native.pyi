@@ -6,44 +6,30 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from polyseme.backbones.linear.weights import LinearTraining
+from polyseme.inputs.sparse_rows import SparsePattern, SparseRows
+
 _Int32 = npt.NDArray[np.int32]
 _Int64 = npt.NDArray[np.int64]
 _Float = npt.NDArray[np.float32]
 
+_Progress = Callable[[int], object] | None
+
 # assignment.cpp
 
 def count_co_occurrence(
-    label_starts: _Int64,
-    label_documents: _Int32,
-    matched_starts: _Int64,
-    matched_clusters: _Int32,
-    matched_scores: _Float,
-    n_clusters: int,
-    n_threads: int,
-    progress: Callable[[int], object] | None,
+    label_rows: SparsePattern, matched: SparseRows, n_threads: int, progress: _Progress
 ) -> tuple[_Int64, _Int32, _Int32, _Float]: ...
 def count_reached(
-    label_starts: _Int64,
-    label_documents: _Int32,
-    matched_starts: _Int64,
-    matched_clusters: _Int32,
-    chosen_starts: _Int64,
-    chosen_clusters: _Int32,
-    n_clusters: int,
-    n_threads: int,
+    label_rows: SparsePattern, matched: SparsePattern, clusters: SparsePattern, n_threads: int
 ) -> int: ...
 def choose_closed_form(
-    starts: _Int64,
-    clusters: _Int32,
+    co_occurrence: SparseRows,
     counts: _Int32,
-    scores: _Float,
-    present_starts: _Int64,
-    present_clusters: _Int32,
-    label_starts: _Int64,
-    label_documents: _Int32,
-    matched_starts: _Int64,
-    matched_clusters: _Int32,
-    n_clusters: int,
+    present: SparsePattern,
+    label_rows: SparsePattern,
+    matched: SparsePattern,
+    *,
     copies: int,
     max_cluster_size: int,
     n_threads: int,
@@ -55,15 +41,10 @@ choose_adaptive = choose_closed_form
 
 # training.cpp
 
-_Progress = Callable[[int], object] | None
-
 def partition_labels(
-    x_starts: _Int64,
-    x_columns: _Int32,
-    x_values: _Float,
-    n_features: int,
-    label_starts: _Int64,
-    label_documents: _Int32,
+    X: SparseRows,
+    label_rows: SparsePattern,
+    *,
     fan_outs: list[int],
     max_features: int,
     max_documents: int,
@@ -74,30 +55,14 @@ def partition_labels(
     progress: _Progress,
 ) -> tuple[_Int64, _Int32]: ...
 def train_clusters(
-    x_starts: _Int64,
-    x_columns: _Int32,
-    x_values: _Float,
-    n_features: int,
-    row_starts: _Int64,
-    row_documents: _Int32,
-    slot_starts: _Int64,
-    slot_targets: _Int32,
-    positive_starts: _Int64,
-    positive_documents: _Int32,
-    own_starts: _Int64 | None,
-    own_documents: _Int32 | None,
+    X: SparseRows,
+    training_rows: SparsePattern,
+    slots: SparsePattern,
+    positives: SparsePattern,
+    how: LinearTraining,
+    *,
+    own_documents: SparsePattern | None,
     cluster_numbers: _Int32 | None,
-    loss: str,
-    cost: float,
-    tolerance: float,
-    max_iter: int,
-    bias: float,
-    threshold: float,
-    max_weights_per_label: int,
-    weight_bits: int,
-    seed: int,
-    max_entries_whole: int,
-    n_threads: int,
     progress: _Progress,
 ) -> dict[str, npt.NDArray[Any]]: ...
 
@@ -136,18 +101,14 @@ class Predictor:
     ) -> None: ...
     def match(
         self,
-        starts: _Int64,
-        columns: _Int32,
-        values: _Float,
+        X: SparseRows,
         beam_size: int,
         n_threads: int,
         progress: _Progress,
     ) -> tuple[_Int64, _Int32, _Float]: ...
     def top_k(
         self,
-        starts: _Int64,
-        columns: _Int32,
-        values: _Float,
+        X: SparseRows,
         beam_size: int,
         k: int,
         merge: str,
@@ -165,9 +126,7 @@ class Predictor:
     ) -> tuple[_Int32, _Float] | None: ...
     def all_scores(
         self,
-        starts: _Int64,
-        columns: _Int32,
-        values: _Float,
+        X: SparseRows,
         beam_size: int,
         merge: str,
         n_threads: int,
@@ -176,13 +135,8 @@ class Predictor:
 
 def score_matched(
     level: LinearLevel,
-    starts: _Int64,
-    columns: _Int32,
-    values: _Float,
-    n_features: int,
-    matched_starts: _Int64,
-    matched_clusters: _Int32,
-    matched_scores: _Float,
+    X: SparseRows,
+    matched: SparseRows,
     activation: str,
     n_threads: int,
     progress: _Progress,
@@ -193,12 +147,4 @@ def score_matched(
 def parse_text(
     text: npt.NDArray[np.uint8], n_features: int, n_labels: int, first_line: int, n_threads: int
 ) -> tuple[_Int64, _Int32, _Float, _Int64, _Int32]: ...
-def format_text(
-    feature_starts: _Int64,
-    features: _Int32,
-    values: _Float,
-    n_features: int,
-    label_starts: _Int64,
-    labels: _Int32,
-    n_labels: int,
-) -> bytes: ...
+def format_text(X: SparseRows, Y: SparsePattern) -> bytes: ...

@@ -96,11 +96,7 @@ def write_xmc_text(path: str | os.PathLike[str], X: Any, Y: Any) -> None:
         out.write(f"{features.n_rows} {features.n_columns} {labels.n_columns}\n".encode())
         for first in range(0, features.n_rows, ROWS_PER_WRITE):
             last = min(first + ROWS_PER_WRITE, features.n_rows)
-            x, y = features.rows(first, last), labels.rows(first, last)
-            text = _native.format_text(
-                x.starts, x.columns, x.values, x.n_columns, y.starts, y.columns, y.n_columns
-            )
-            out.write(text)
+            out.write(_native.format_text(features.rows(first, last), labels.rows(first, last)))
 
 
 def _read(path: Path, n_threads: int) -> tuple[SparseRows, SparsePattern]:

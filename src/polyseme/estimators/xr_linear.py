@@ -209,13 +209,7 @@ class XRLinear(PartitionedClassifier):
 
     def _label_scores(self, X: SparseRows) -> SparseRows:
         arrays = self._walk.predictor.all_scores(
-            X.starts,
-            X.columns,
-            X.values,
-            self.beam_size,
-            self.merge,
-            count_threads(self.n_threads),
-            None,
+            X, self.beam_size, self.merge, count_threads(self.n_threads), None
         )
         return SparseRows(*arrays, self.n_labels_)
 
@@ -223,16 +217,7 @@ class XRLinear(PartitionedClassifier):
         self, X: SparseRows, k: int
     ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]:
         n_threads = 1 if X.n_rows == 1 else count_threads(self.n_threads)
-        return self._walk.predictor.top_k(
-            X.starts,
-            X.columns,
-            X.values,
-            self.beam_size,
-            k,
-            self.merge,
-            n_threads,
-            None,
-        )
+        return self._walk.predictor.top_k(X, self.beam_size, k, self.merge, n_threads, None)
 
     def _top_k_of_one(
         self, X: Any, k: int

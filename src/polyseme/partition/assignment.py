@@ -20,7 +20,13 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from polyseme import _native
-from polyseme.partition.co_occurrence import CoOccurrence, co_occurrence, index_arrays, objective
+from polyseme.partition.co_occurrence import (
+    CoOccurrence,
+    co_occurrence,
+    objective,
+    pattern_of,
+    rows_of,
+)
 from polyseme.partition.label_clusters import LabelClusters
 
 __all__ = [
@@ -191,7 +197,8 @@ def random(
     copies = min(copies, n_clusters)
     # One row for each label, its clusters ascending; n_clusters marks a free place.
     owned = np.full((n_labels, copies), n_clusters, dtype=np.int64)
-    starts, clusters = index_arrays(present.to_matrix())
+    placed = pattern_of(present.to_matrix())
+    starts, clusters = placed.starts, placed.columns
     label = np.repeat(np.arange(n_labels), np.diff(starts))
     place = np.arange(len(clusters)) - starts[label]
     kept = place < copies
@@ -278,16 +285,14 @@ def _choose(
     """Run a native method; without a limit, a cluster may take every label."""
     _check(counted, present, copies)
     starts, clusters = choose(
-        *index_arrays(counted.counts),
+        rows_of(counted.scores),
         counted.counts.data,
-        counted.scores.data,
-        *index_arrays(present.to_matrix()),
-        *index_arrays(counted.label_rows),
-        *index_arrays(counted.matched),
-        present.n_clusters,
-        copies,
-        max_cluster_size or max(1, present.n_labels),
-        n_threads,
+        pattern_of(present.to_matrix()),
+        pattern_of(counted.label_rows),
+        pattern_of(counted.matched),
+        copies=copies,
+        max_cluster_size=max_cluster_size or max(1, present.n_labels),
+        n_threads=n_threads,
     )
     slots = np.ones(len(clusters), dtype=np.float32)
     matrix = sp.csr_array((slots, clusters, starts), shape=counted.counts.shape)

@@ -10,6 +10,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from polyseme import _native
+from polyseme.inputs.sparse_rows import SparsePattern, SparseRows
 from polyseme.partition.label_clusters import LabelClusters
 
 __all__ = ["CoOccurrence", "co_occurrence", "objective"]
@@ -92,12 +93,7 @@ def co_occurrence(
         raise ValueError("matched contains NaN or infinity; matcher scores must be finite.")
     n_clusters = int(matched.shape[1])
     starts, clusters, counts, scores = _native.count_co_occurrence(
-        *index_arrays(label_rows),
-        *index_arrays(matched),
-        matched.data,
-        n_clusters,
-        n_threads,
-        progress,
+        pattern_of(label_rows), rows_of(matched), n_threads, progress
     )
     shape = (int(label_rows.shape[0]), n_clusters)
     return CoOccurrence(
@@ -141,11 +137,7 @@ def _count_reached(
             f"has {label_rows.shape[0]} labels and matched has {matched.shape[1]} clusters."
         )
     return _native.count_reached(
-        *index_arrays(label_rows),
-        *index_arrays(matched),
-        *index_arrays(clusters.to_matrix()),
-        clusters.n_clusters,
-        n_threads,
+        pattern_of(label_rows), pattern_of(matched), pattern_of(clusters.to_matrix()), n_threads
     )
 
 
@@ -166,6 +158,13 @@ def _canonical(matrix: sp.sparray | sp.spmatrix) -> sp.csr_array:
     return rows
 
 
-def index_arrays(matrix: sp.csr_array) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]:
-    """Return row starts and columns in the types of the native core."""
-    return matrix.indptr.astype(np.int64, copy=False), matrix.indices.astype(np.int32, copy=False)
+def pattern_of(matrix: sp.csr_array) -> SparsePattern:
+    """Return where entries are stored, in the form of the native core."""
+    starts = matrix.indptr.astype(np.int64, copy=False)
+    return SparsePattern(starts, matrix.indices.astype(np.int32, copy=False), matrix.shape[1])
+
+
+def rows_of(matrix: sp.csr_array) -> SparseRows:
+    """Return a matrix of float32 in the form of the native core, with all stored entries."""
+    pattern = pattern_of(matrix)
+    return SparseRows(pattern.starts, pattern.columns, matrix.data, pattern.n_columns)

@@ -95,22 +95,17 @@ class LabelTree:
             The leaves: every label in exactly one cluster.
         """
         tree = cls.shape_for(Y.n_columns, branching, max_leaf_size)
-        documents_of = Y.transpose()
         starts, labels = _native.partition_labels(
-            X.starts,
-            X.columns,
-            X.values,
-            X.n_columns,
-            documents_of.starts,
-            documents_of.columns,
-            list(tree.fan_outs),
-            max_features,
-            max_documents,
-            sample_size,
-            max_iter,
-            seed,
-            n_threads,
-            progress,
+            X,
+            Y.transpose(),
+            fan_outs=list(tree.fan_outs),
+            max_features=max_features,
+            max_documents=max_documents,
+            sample_size=sample_size,
+            max_iter=max_iter,
+            seed=seed,
+            n_threads=n_threads,
+            progress=progress,
         )
         return tree, LabelClusters(Y.n_columns, starts, labels)
 

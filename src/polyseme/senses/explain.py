@@ -217,19 +217,10 @@ class _Walk:
         """Score all children of some nodes."""
 
         def scored(activation: str) -> tuple[Any, Any]:
-            document = self._document
+            starts = np.array([0, len(parents.nodes)], dtype=np.int64)
+            reached = SparseRows(starts, parents.nodes, parents.scores, weights.level.n_clusters)
             _, nodes, scores = _native.score_matched(
-                weights.level,
-                document.starts,
-                document.columns,
-                document.values,
-                document.n_columns,
-                np.array([0, len(parents.nodes)], dtype=np.int64),
-                parents.nodes,
-                parents.scores,
-                activation,
-                1,
-                None,
+                weights.level, self._document, reached, activation, 1, None
             )
             return nodes, scores
 

@@ -134,8 +134,6 @@ class LinearTreeMatcher:
         predictor = _native.Predictor(
             [weights.level for weights in self.levels], None, None, 0, X.n_columns, self.activation
         )
-        arrays = predictor.match(
-            X.starts, X.columns, X.values, beam_size, self.how.n_threads, progress
-        )
+        arrays = predictor.match(X, beam_size, self.how.n_threads, progress)
         n_nodes = len(self.levels[-1].bias) if self.levels else 1
         return SparseRows(*arrays, n_nodes)

@@ -100,16 +100,6 @@ class LinearSlotRanker:
         if self.weights is None:
             raise ValueError("this ranker has not been trained; call fit first")
         arrays = _native.score_matched(
-            self.weights.level,
-            X.starts,
-            X.columns,
-            X.values,
-            X.n_columns,
-            matched.starts,
-            matched.columns,
-            matched.values,
-            self.activation,
-            self.how.n_threads,
-            progress,
+            self.weights.level, X, matched, self.activation, self.how.n_threads, progress
         )
         return SparseRows(*arrays, clusters.n_slots)

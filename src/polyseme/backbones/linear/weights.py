@@ -82,35 +82,15 @@ class LinearWeights:
             The numbers of these clusters in the whole level, where they are a part of it. The
             weights are then those that the whole level would have here, bit for bit.
         """
-        rows = training_rows.transpose()
-        positives = targets.transpose()
-        own = None if own_documents is None else own_documents.transpose()
         arrays = _native.train_clusters(
-            X.starts,
-            X.columns,
-            X.values,
-            X.n_columns,
-            rows.starts,
-            rows.columns,
-            slot_starts,
-            slot_targets,
-            positives.starts,
-            positives.columns,
-            None if own is None else own.starts,
-            None if own is None else own.columns,
-            cluster_numbers,
-            how.loss,
-            how.cost,
-            how.tolerance,
-            how.max_iter,
-            how.bias,
-            how.threshold,
-            how.max_weights_per_label or 0,
-            how.weight_bits,
-            how.seed,
-            how.max_entries_whole,
-            how.n_threads,
-            progress,
+            X,
+            training_rows.transpose(),
+            SparsePattern(slot_starts, slot_targets, targets.n_columns),
+            targets.transpose(),
+            how,
+            own_documents=None if own_documents is None else own_documents.transpose(),
+            cluster_numbers=cluster_numbers,
+            progress=progress,
         )
         return cls._from_native(slot_starts, arrays, X.n_columns)
 
