@@ -37,6 +37,10 @@ POLYSEME_INLINE void add_float_groups(const uint8_t* weights, const DenseForm& f
         for (int lane = 0; lane < 8; ++lane) sums[8 * g + lane] += totals[g][lane];
 }
 
+}  // namespace
+
+namespace clones {
+
 POLYSEME_CLONES void add_floats(const uint8_t* weights, const DenseForm& form, int64_t n_slots,
                                 const DenseValues& document, float* sums) {
     int64_t left = form.n_groups(n_slots);
@@ -48,6 +52,23 @@ POLYSEME_CLONES void add_floats(const uint8_t* weights, const DenseForm& form, i
     for (; left > 0; --left, weights += form.group_bytes(), sums += 8)
         add_float_groups<1>(weights, form, document.values, sums);
 }
+
+POLYSEME_CLONES float largest_magnitude(const float* values, size_t n) {
+    float largest = 0;
+    for (size_t i = 0; i < n; ++i) largest = std::max(largest, std::fabs(values[i]));
+    return largest;
+}
+
+POLYSEME_CLONES void round_all(const float* values, size_t n, float steps_per_value, int16_t* steps) {
+    for (size_t i = 0; i < n; ++i) {
+        const float exact = values[i] * steps_per_value;
+        steps[i] = static_cast<int16_t>(exact + (exact < 0 ? -0.5f : 0.5f));
+    }
+}
+
+}  // namespace clones
+
+namespace {
 
 void add_bytes_anywhere(const uint8_t* weights, const DenseForm& form, int64_t n_slots,
                         const DenseValues& document, float* sums) {
@@ -111,32 +132,19 @@ POLYSEME_AVX2 void add_bytes_avx2(const uint8_t* weights, const DenseForm& form,
 
 #endif  // POLYSEME_X86
 
-POLYSEME_CLONES float largest_magnitude(const float* values, size_t n) {
-    float largest = 0;
-    for (size_t i = 0; i < n; ++i) largest = std::max(largest, std::fabs(values[i]));
-    return largest;
-}
-
-POLYSEME_CLONES void round_all(const float* values, size_t n, float steps_per_value, int16_t* steps) {
-    for (size_t i = 0; i < n; ++i) {
-        const float exact = values[i] * steps_per_value;
-        steps[i] = static_cast<int16_t>(exact + (exact < 0 ? -0.5f : 0.5f));
-    }
-}
-
 }  // namespace
 
 void DenseValues::set(std::span<const float> all) {
     values = all.data();
     steps.assign((all.size() + 1) / 2 * 2, 0);
-    const float largest = largest_magnitude(values, all.size());
+    const float largest = clones::largest_magnitude(values, all.size());
     const float steps_per_value = 32767.f / largest;
     unit = std::isfinite(steps_per_value) ? largest / 32767.f : 0.f;
-    if (unit > 0) round_all(values, all.size(), steps_per_value, steps.data());
+    if (unit > 0) clones::round_all(values, all.size(), steps_per_value, steps.data());
 }
 
 std::vector<AddDense> dense_adders(bool byte_weights) {
-    if (!byte_weights) return {add_floats};
+    if (!byte_weights) return {clones::add_floats};
     std::vector<AddDense> adders{add_bytes_anywhere};
 #ifdef POLYSEME_X86
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) adders.push_back(add_bytes_avx2);

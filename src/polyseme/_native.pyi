@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from polyseme.backbones.linear.weights import LinearTraining
+from polyseme.inputs.documents import Documents
 from polyseme.inputs.sparse_rows import SparsePattern, SparseRows
 
 _Int32 = npt.NDArray[np.int32]
@@ -42,7 +43,7 @@ choose_adaptive = choose_closed_form
 # training.cpp
 
 def partition_labels(
-    X: SparseRows,
+    X: Documents | SparseRows,
     label_rows: SparsePattern,
     *,
     fan_outs: list[int],
@@ -55,7 +56,7 @@ def partition_labels(
     progress: _Progress,
 ) -> tuple[_Int64, _Int32]: ...
 def train_clusters(
-    X: SparseRows,
+    X: Documents | SparseRows,
     training_rows: SparsePattern,
     slots: SparsePattern,
     positives: SparsePattern,
@@ -87,6 +88,8 @@ def linear_level(
     scales: npt.NDArray[Any],
     bias: npt.NDArray[Any],
     is_trusted: bool,
+    dense: npt.NDArray[Any] | None = None,
+    n_dense: int = 0,
 ) -> LinearLevel: ...
 
 class Predictor:
@@ -101,14 +104,14 @@ class Predictor:
     ) -> None: ...
     def match(
         self,
-        X: SparseRows,
+        X: Documents | SparseRows,
         beam_size: int,
         n_threads: int,
         progress: _Progress,
     ) -> tuple[_Int64, _Int32, _Float]: ...
     def top_k(
         self,
-        X: SparseRows,
+        X: Documents | SparseRows,
         beam_size: int,
         k: int,
         merge: str,
@@ -126,7 +129,7 @@ class Predictor:
     ) -> tuple[_Int32, _Float] | None: ...
     def all_scores(
         self,
-        X: SparseRows,
+        X: Documents | SparseRows,
         beam_size: int,
         merge: str,
         n_threads: int,
@@ -135,7 +138,7 @@ class Predictor:
 
 def score_matched(
     level: LinearLevel,
-    X: SparseRows,
+    X: Documents | SparseRows,
     matched: SparseRows,
     activation: str,
     n_threads: int,

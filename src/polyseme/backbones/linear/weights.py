@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from polyseme import _native
+from polyseme.inputs.documents import Documents
 from polyseme.inputs.sparse_rows import SparsePattern, SparseRows
 
 __all__ = ["LinearTraining", "LinearWeights"]
@@ -39,8 +40,9 @@ class LinearTraining:
 class LinearWeights:
     """The kept weights of all slots, cluster by cluster, in the form that prediction reads.
 
-    The arrays are those of ``native/level_weights.hpp``. They are trusted if they come from
-    training and not from a file.
+    The arrays are those of ``native/level_weights.hpp``, and `dense` those of
+    ``native/dense_weights.hpp``. They are trusted if they come from training and not from a file.
+    Features are sparse ones, then dense ones, of which every slot keeps all weights.
     """
 
     slot_starts: npt.NDArray[np.int64]
@@ -50,11 +52,12 @@ class LinearWeights:
     bias: npt.NDArray[np.float32]
     n_features: int
     is_trusted: bool = False
+    dense: npt.NDArray[np.uint8] = field(default_factory=lambda: np.zeros(0, dtype=np.uint8))
 
     @classmethod
     def train(
         cls,
-        X: SparseRows,
+        X: Documents | SparseRows,
         training_rows: SparsePattern,
         slot_starts: npt.NDArray[np.int64],
         slot_targets: npt.NDArray[np.int32],
@@ -69,7 +72,7 @@ class LinearWeights:
 
         Parameters
         ----------
-        X : SparseRows, shape (n_documents, n_features)
+        X : Documents or SparseRows, shape (n_documents, n_features)
         training_rows : SparsePattern, shape (n_documents, n_clusters)
             The documents that each cluster's slots are trained on.
         slot_starts : ndarray, shape (n_clusters + 1,)
@@ -92,13 +95,13 @@ class LinearWeights:
             cluster_numbers=cluster_numbers,
             progress=progress,
         )
-        return cls._from_native(slot_starts, arrays, X.n_columns)
+        return cls._from_native(slot_starts, arrays, X.shape[1])
 
     @classmethod
     def train_part(
         cls,
         is_in_part: npt.NDArray[np.bool_],
-        X: SparseRows,
+        X: Documents | SparseRows,
         training_rows: SparsePattern,
         slot_starts: npt.NDArray[np.int64],
         slot_targets: npt.NDArray[np.int32],
@@ -158,7 +161,7 @@ class LinearWeights:
     def retrained(
         self,
         is_changed: npt.NDArray[np.bool_],
-        X: SparseRows,
+        X: Documents | SparseRows,
         training_rows: SparsePattern,
         slot_starts: npt.NDArray[np.int64],
         slot_targets: npt.NDArray[np.int32],
@@ -206,13 +209,26 @@ class LinearWeights:
     def level(self) -> _native.LinearLevel:
         """The native object that scores; arrays that come from a file are checked first."""
         sizes = self.record_sizes.astype(np.uint32, copy=False)
-        arrays = {**self.to_arrays(), "record_sizes": sizes}
-        return _native.linear_level(**arrays, is_trusted=self.is_trusted)
+        arrays = {**self.to_arrays(), "record_sizes": sizes, "dense": self.dense}
+        return _native.linear_level(**arrays, n_dense=self.n_dense, is_trusted=self.is_trusted)
+
+    @property
+    def n_sparse(self) -> int:
+        """Number of sparse features."""
+        return len(self.record_sizes)
+
+    @property
+    def n_dense(self) -> int:
+        """Number of dense features."""
+        return self.n_features - self.n_sparse
 
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """Return all arrays by name."""
+        """Return all arrays by name; `dense` only where there are dense features."""
         names = [field.name for field in fields(self) if field.name not in _NOT_ARRAYS]
-        return {name: getattr(self, name) for name in names}
+        arrays = {name: getattr(self, name) for name in names}
+        if self.n_dense == 0:
+            del arrays["dense"]
+        return arrays
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, npt.NDArray[Any]], n_features: int) -> LinearWeights:
