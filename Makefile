@@ -1,42 +1,61 @@
-# make demo   train on a small corpus and look at the senses of its labels
-# make test   everything that guards the project: C++ tests, linters, types, Python tests, Annif
+# make demo    train on a small corpus and look at the senses of its labels
+# make check   linters, types, unit tests and the contract of backbones: before every commit
+# make test    everything that guards the project: C++ tests, linters, types, Python tests, Annif
 
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
+CORE   := build/core
 ANNIF  := build/annif-venv
 NATIVE := $(shell find native -name '*.cpp' -o -name '*.hpp') CMakeLists.txt pyproject.toml
+SOURCE := $(shell find src -type f -not -name '*.pyc')
 
-.PHONY: demo test native-test annif-test sanitize benchmark screenshots clean
+PIP    := -m pip --quiet --disable-pip-version-check
+# Without isolation all installs share one build, and the C++ core is compiled once.
+BUILD  := --no-build-isolation --config-settings=build-dir=$(CORE)
+NINJA  := -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja)
+PYTEST := $(BIN)/python -m pytest
+BESIDE := -n auto --dist worksteal
+
+.PHONY: demo check test lint native-test annif-test sanitize clang-test benchmark screenshots clean FORCE
 
 demo: $(VENV)/installed
 	$(BIN)/polyseme demo
 
-test: $(VENV)/installed-dev native-test annif-test
+check: lint
+	$(PYTEST) $(BESIDE) -m 'not slow and not timed' tests/unit tests/contract
+
+test: lint native-test
+	$(PYTEST) $(BESIDE) -m 'not timed' tests
+	$(PYTEST) -m timed tests
+	$(MAKE) annif-test
+
+lint: $(VENV)/installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest
 
 native-test: $(VENV)/installed-dev
-	$(BIN)/cmake -S . -B build/native-tests -G Ninja -DPOLYSEME_NATIVE_TESTS=ON \
-	    -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja) >/dev/null
-	$(BIN)/cmake --build build/native-tests
-	build/native-tests/native_tests
+	$(BIN)/cmake --build $(CORE) --target native_tests
+	$(CORE)/native_tests
 
 # Annif wants older versions of NumPy and others, so it has an environment of its own.
 annif-test: $(ANNIF)/installed
 	$(ANNIF)/bin/python -m pytest tests/annif
 
 # All native tests twice: under AddressSanitizer with UBSan, and under ThreadSanitizer.
-sanitize: $(VENV)/installed-dev
+sanitize: $(VENV)/build-tools
 	for kind in address,undefined thread; do \
-	  $(BIN)/cmake -S . -B build/sanitize-$$kind -G Ninja -DPOLYSEME_NATIVE_TESTS=ON \
-	      -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja) -DCMAKE_BUILD_TYPE=RelWithDebInfo \
-	      -DCMAKE_CXX_FLAGS="-fsanitize=$$kind -fno-sanitize-recover=all -DPOLYSEME_NO_CLONES" >/dev/null && \
-	  $(BIN)/cmake --build build/sanitize-$$kind && \
+	  $(BIN)/cmake -S . -B build/sanitize-$$kind $(NINJA) -DPOLYSEME_CORE_ONLY=ON -DCMAKE_BUILD_TYPE=None \
+	      -DCMAKE_CXX_FLAGS="-O1 -g1 -fsanitize=$$kind -fno-sanitize-recover=all -DPOLYSEME_NO_CLONES" >/dev/null && \
+	  $(BIN)/cmake --build build/sanitize-$$kind --target native_tests && \
 	  build/sanitize-$$kind/native_tests || exit 1; \
 	done
+
+clang-test: $(VENV)/build-tools
+	$(BIN)/cmake -S . -B build/clang $(NINJA) -DPOLYSEME_CORE_ONLY=ON -DCMAKE_CXX_COMPILER=clang++ >/dev/null
+	$(BIN)/cmake --build build/clang --target native_tests
+	build/clang/native_tests
 
 # make benchmark DATA=folder   side by side with the peers, which get an environment of their own
 benchmark: $(VENV)/installed
@@ -46,20 +65,33 @@ benchmark: $(VENV)/installed
 screenshots: $(VENV)/installed-dev
 	$(BIN)/python tools/screenshots.py
 
-$(VENV)/bin/python:
+$(VENV)/build-tools: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-
-$(VENV)/installed: $(VENV)/bin/python $(NATIVE)
-	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[server]'
+	$(BIN)/python $(PIP) install 'scikit-build-core>=0.10' 'nanobind>=2.4' 'cmake>=3.26' ninja
 	touch $@
 
-$(VENV)/installed-dev: $(VENV)/installed
-	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[dev]'
+# A module that became a folder is found after another install; new ones are found without.
+build/modules: FORCE
+	@mkdir -p build
+	@find src -name '*.py' | sort | cmp -s - $@ || find src -name '*.py' | sort >$@
+
+$(VENV)/installed: $(VENV)/build-tools $(NATIVE) build/modules
+	$(BIN)/python $(PIP) install $(BUILD) -e '.[server]'
 	touch $@
 
-$(ANNIF)/installed: $(VENV)/installed-dev
+$(VENV)/installed-dev: $(VENV)/build-tools $(NATIVE) build/modules
+	$(BIN)/python $(PIP) install $(BUILD) -e '.[dev]'
+	touch $(VENV)/installed $@
+
+$(ANNIF)/bin/python:
 	$(PYTHON) -m venv $(ANNIF)
-	$(ANNIF)/bin/pip install --quiet --disable-pip-version-check -e '.[annif]' 'pytest>=8'
+
+# The wheel that a user would install, of what is built already
+$(ANNIF)/installed: $(VENV)/build-tools $(SOURCE) $(NATIVE) | $(ANNIF)/bin/python
+	rm -rf build/wheel
+	$(ANNIF)/bin/python $(PIP) uninstall --yes polyseme
+	$(BIN)/python $(PIP) wheel $(BUILD) --no-deps --wheel-dir build/wheel .
+	$(ANNIF)/bin/python $(PIP) install "polyseme[annif] @ file://$$(echo $(abspath build/wheel)/*.whl)" 'pytest>=8'
 	touch $@
 
 clean:

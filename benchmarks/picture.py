@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import matplotlib  # type: ignore[import-not-found]
+import matplotlib
 
 matplotlib.use("Agg")
 from matplotlib import pyplot as plt

@@ -15,7 +15,6 @@ import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -26,10 +25,12 @@ from benchmarks.options import count
 from benchmarks.report import table
 from polyseme import XRLinear, datasets, load
 from polyseme.backbones.linear.weights import LinearWeights
+from polyseme.inputs.documents import Documents
 from polyseme.inputs.features import check_features
 from polyseme.inputs.labels import check_labels
 from polyseme.inputs.sparse_rows import SparseRows
-from polyseme.training.training_rows import cluster_targets
+from polyseme.machine.run import Run
+from polyseme.partition.training_rows import cluster_targets
 
 SOURCE = Path(__file__).with_name("machine_limits.cpp")
 SECONDS = 0.3  # for each measurement
@@ -116,10 +117,10 @@ def prediction_counts(model: XRLinear, X: SparseRows) -> dict[str, float]:
     ranker = model.ranker_.weights
     assert ranker is not None
     levels = [*model.matcher_.levels, ranker]
+    beams = model.matcher_.beams(Documents(X), model.beam_size, Run())
     totals = {"clusters": 0.0, "lookups": 0.0, "rows_found": 0.0, "weights": 0.0, "bytes": 0.0}
     for depth, weights in enumerate(levels):
-        above = replace(model.matcher_, levels=model.matcher_.levels[:depth])
-        visited = above.match(X, model.beam_size).to_scipy() if depth else root_visits(X.n_rows)
+        visited = beams[depth - 1].to_scipy() if depth else root_visits(X.n_rows)
         visited.data = np.ones_like(visited.data)
         counts = weights_by_cluster(weights)
         used = float((present @ counts).multiply(visited).sum())
@@ -169,13 +170,15 @@ def seconds_of_batches(model: XRLinear, X: Any) -> float:
         start = time.perf_counter()
         model.predict_top_k(X, 5)
         taken.append(time.perf_counter() - start)
-    return float(np.median(taken[1:])) / X.shape[0]
+    return float(np.median(taken[1:]) / X.shape[0])
 
 
 def compare(options: argparse.Namespace, limits: dict[str, float]) -> dict[str, Any]:
     """Set the limits beside what was measured, for prediction and for training the ranker."""
     dataset = datasets.load(options.data)
-    model = load(options.model, n_threads=options.threads)
+    model = load(options.model, n_jobs=options.threads)
+    if not isinstance(model, XRLinear):
+        sys.exit(f"{options.model} is a model of texts; give one that was trained on matrices.")
     queries = dataset.X_train if dataset.X_test is None else dataset.X_test
     predicted = prediction_counts(model, check_features(queries[:N_COUNTED]).all_sparse())
     X = check_features(dataset.X_train).all_sparse()

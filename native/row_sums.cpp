@@ -2,7 +2,7 @@
 
 #include "simd.hpp"
 
-#if defined(__x86_64__) && !defined(POLYSEME_NO_CLONES)
+#ifdef __x86_64__
 #define POLYSEME_X86 1
 #include <immintrin.h>
 #define POLYSEME_AVX2 __attribute__((target("avx2,fma,bmi2,popcnt")))

@@ -3,12 +3,19 @@
 import numpy as np
 
 from polyseme.backbones.linear.weights import LinearTraining, LinearWeights
+from polyseme.inputs.documents import Documents
 from polyseme.inputs.sparse_rows import SparseRows
+from polyseme.machine.run import Run
 from polyseme.partition.label_clusters import LabelClusters
 
 
 def sparse(array):
     return SparseRows.from_dense(np.asarray(array, dtype=np.float32))
+
+
+def documents(array):
+    """Return documents that have sparse features only."""
+    return Documents(sparse(array))
 
 
 def pattern(array):
@@ -40,16 +47,17 @@ def random_problem(rng, n_documents=60, n_features=15, n_labels=8, noise=0.1, si
     return X, Y
 
 
-def train_slots(X, Y, clusters, rows=None, own=None, **how):
+def train_slots(X, Y, clusters, rows=None, own=None, seed=0, n_threads=1, **how):
     """Train every slot, on all documents unless `rows` (documents x clusters) says otherwise."""
     if rows is None:
         rows = np.ones((len(X), clusters.n_clusters))
     return LinearWeights.train(
-        sparse(X),
+        documents(X),
         pattern(rows),
         clusters.starts,
         clusters.labels,
         pattern(Y),
         LinearTraining(**how),
+        Run(seed, n_threads),
         own_documents=None if own is None else pattern(own),
     )

@@ -39,7 +39,7 @@ nb::tuple partition(const Documents& X, const Pattern& label_rows, const std::ve
     return nb::make_tuple(to_numpy(std::move(leaves.starts)), to_numpy(std::move(leaves.labels)));
 }
 
-// What `polyseme.backbones.linear.LinearTraining` says.
+// What `LinearTraining` and `Run` say.
 struct TrainingOptions {
     SolverOptions solver;
     Pruning pruning;
@@ -48,32 +48,33 @@ struct TrainingOptions {
     int n_threads;
     int64_t max_entries_whole;
 
-    explicit TrainingOptions(const nb::object& how) {
-        const auto read = [&](const char* name, auto& value) {
-            if (!nb::try_cast(how.attr(name), value))
+    TrainingOptions(const nb::object& how, const nb::object& run) {
+        const auto read_from = [](const nb::object& source, const char* name, auto& value) {
+            if (!nb::try_cast(source.attr(name), value))
                 throw std::invalid_argument(std::string(name) + " is not a number that the solver can take");
         };
+        const auto read = [&](const char* name, auto& value) { read_from(how, name, value); };
         solver.loss = loss_of(nb::cast<std::string>(how.attr("loss")));
         read("cost", solver.cost);
         read("tolerance", solver.tolerance);
         read("max_iter", solver.max_iter);
         read("bias", solver.bias);
-        read("threshold", pruning.threshold);
+        read("min_weight", pruning.threshold);
         std::optional<int64_t> max_weights;
         read("max_weights_per_label", max_weights);
         pruning.max_weights = max_weights.value_or(0);
         read("weight_bits", weight_bits);
         require(weight_bits == 8 || weight_bits == 32, "weight_bits must be 8 or 32");
-        read("seed", seed);
-        read("n_threads", n_threads);
+        read_from(run, "seed", seed);
+        read_from(run, "n_threads", n_threads);
         read("max_entries_whole", max_entries_whole);
     }
 };
 
 nb::dict train(const Documents& X, const Pattern& training_rows, const Pattern& slots, const Pattern& positives,
-               const nb::object& how, const std::optional<Pattern>& own_documents,
-               const std::optional<In<int32_t>>& cluster_numbers, const nb::object& progress) {
-    const TrainingOptions options(how);
+               const nb::object& how, const nb::object& run, const std::optional<Pattern>& own_documents,
+               const std::optional<In<int32_t>>& cluster_numbers) {
+    const TrainingOptions options(how, run);
     SlotTask task;
     task.documents = X.view("X");
     task.training_rows = training_rows.view("training_rows");
@@ -101,7 +102,7 @@ nb::dict train(const Documents& X, const Pattern& training_rows, const Pattern& 
         task.cluster_numbers = cluster_numbers->data();
     }
     task.max_entries_whole = options.max_entries_whole;
-    return to_python(run_released(progress, [&](RunControl& control) {
+    return to_python(run_released(run.attr("progress"), [&](RunControl& control) {
         return train_clusters(task, options.solver, options.pruning, options.weight_bits == 8, options.seed,
                               options.n_threads, control);
     }));
@@ -114,8 +115,8 @@ void bind_training(nb::module_& m) {
           nb::arg("max_features"), nb::arg("max_documents"), nb::arg("sample_size"), nb::arg("max_iter"),
           nb::arg("seed"), nb::arg("n_threads"), nb::arg("progress").none());
     m.def("train_clusters", &train, nb::arg("X"), nb::arg("training_rows"), nb::arg("slots"), nb::arg("positives"),
-          nb::arg("how"), nb::kw_only(), nb::arg("own_documents").none(),
-          nb::arg("cluster_numbers").noconvert().none(), nb::arg("progress").none());
+          nb::arg("how"), nb::arg("run"), nb::kw_only(), nb::arg("own_documents").none(),
+          nb::arg("cluster_numbers").noconvert().none());
 }
 
 }  // namespace polyseme::bindings

@@ -9,6 +9,7 @@ import numpy.typing as npt
 from polyseme.backbones.linear.weights import LinearTraining
 from polyseme.inputs.documents import Documents
 from polyseme.inputs.sparse_rows import SparsePattern, SparseRows
+from polyseme.machine.run import Run
 
 _Int32 = npt.NDArray[np.int32]
 _Int64 = npt.NDArray[np.int64]
@@ -61,10 +62,10 @@ def train_clusters(
     slots: SparsePattern,
     positives: SparsePattern,
     how: LinearTraining,
+    run: Run,
     *,
     own_documents: SparsePattern | None,
     cluster_numbers: _Int32 | None,
-    progress: _Progress,
 ) -> dict[str, npt.NDArray[Any]]: ...
 
 # prediction.cpp

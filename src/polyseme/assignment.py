@@ -8,10 +8,10 @@ from polyseme.partition.assignment import (
     capped,
     closed_form,
     co_occurrence,
+    count_reached,
     coverage,
     default_max_cluster_size,
     method_named,
-    objective,
     random,
 )
 
@@ -23,9 +23,9 @@ __all__ = [
     "capped",
     "closed_form",
     "co_occurrence",
+    "count_reached",
     "coverage",
     "default_max_cluster_size",
     "method_named",
-    "objective",
     "random",
 ]

@@ -19,21 +19,22 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from polyseme.inputs.sound_matrices import sound_matrix
+from polyseme.partition.co_occurrence import count_reached
 from polyseme.partition.label_clusters import LabelClusters
 
 __all__ = [
     "Propensities",
-    "beam_coverage",
     "evaluate",
+    "hits",
     "ndcg_at_k",
     "precision_at_k",
     "propensities",
     "psndcg_at_k",
     "psp_at_k",
+    "reach",
     "recall_at_k",
 ]
-
-_PAIRS_AT_ONCE = 1 << 20
 
 Floats = npt.NDArray[np.float64]
 
@@ -171,7 +172,7 @@ def psndcg_at_k(
     return _WeightedRanking.weigh(ranking, propensities).psndcg(k)
 
 
-def beam_coverage(matched: Any, clusters: LabelClusters, Y_true: Any) -> float:
+def reach(matched: Any, clusters: LabelClusters, Y_true: Any, *, n_threads: int = 1) -> float:
     """Return how many of the true labels the ranker gets to see.
 
     Parameters
@@ -180,31 +181,32 @@ def beam_coverage(matched: Any, clusters: LabelClusters, Y_true: Any) -> float:
         What is stored is matched.
     clusters : LabelClusters
     Y_true : documents x labels matrix
+    n_threads : int
 
     Returns
     -------
     float
-        Percentage of the true (document, label) pairs whose label has a cluster among those
-        that the document was matched to.
+        Percentage of the true (document, label) pairs that are reached: the label has a cluster
+        among those that the document was matched to.
     """
     Y = _truth(Y_true)
-    beam = sp.csr_array(matched)
-    if beam.shape != (Y.shape[0], clusters.n_clusters) or Y.shape[1] != clusters.n_labels:
-        raise ValueError(
-            f"matched {beam.shape}, Y_true {Y.shape} and clusters of {clusters.n_labels} labels"
-            f" in {clusters.n_clusters} clusters do not fit together"
-        )
-    of_label = clusters.to_matrix()
-    beam_keys = np.sort(_row_of_entry(beam) * clusters.n_clusters + beam.indices)
-    documents, labels = _row_of_entry(Y), Y.indices
-    n_covered = 0
-    for begin in range(0, len(labels), _PAIRS_AT_ONCE):
-        chunk = slice(begin, begin + _PAIRS_AT_ONCE)
-        wanted = of_label[labels[chunk]]  # one row of clusters for each pair
-        pairs = _row_of_entry(wanted)
-        keys = documents[chunk][pairs] * clusters.n_clusters + wanted.indices
-        n_covered += len(np.unique(pairs[_is_in(keys, beam_keys)]))
-    return _percentage(n_covered, len(labels))
+    return _percentage(count_reached(Y, matched, clusters, n_threads=n_threads), Y.nnz)
+
+
+def hits(top_labels: npt.ArrayLike, Y_true: Any) -> npt.NDArray[np.bool_]:
+    """Return which predictions are right.
+
+    Parameters
+    ----------
+    top_labels : array of int, shape (n_documents, k)
+        Best label first, padded with -1.
+    Y_true : documents x labels matrix
+
+    Returns
+    -------
+    ndarray of bool, shape (n_documents, k)
+    """
+    return _Ranking.judge(top_labels, Y_true).hits
 
 
 @dataclass(frozen=True)
@@ -312,6 +314,11 @@ def _truth(Y_true: Any) -> sp.csr_array:
         Y = sp.csr_array((ones, Y_true.indices, Y_true.indptr), shape=Y_true.shape)
     elif np.ndim(Y_true) != 2:
         raise ValueError("Y_true must be a documents x labels matrix")
+    elif sp.issparse(Y_true):
+        Y = sound_matrix(Y_true, "Y_true")
+        if Y.dtype.kind not in "biuf":
+            raise ValueError(f"Y_true must hold numbers, but has dtype {Y.dtype}")
+        Y = sp.csr_array(Y)
     else:
         Y = sp.csr_array(Y_true)
     if not Y.has_canonical_format or not np.all(Y.data):

@@ -282,12 +282,12 @@ def test_a_sense_leads_to_its_cluster_on_the_map(visit):
 # Quality
 
 
-def test_quality_shows_frequencies_reliability_and_coverage(visit):
+def test_quality_shows_frequencies_reliability_and_reach(visit):
     page = visit("quality")
     expect(page.get_by_role("table", name=re.compile("P@5 and R@5"))).to_be_visible()
     expect(page.get_by_role("img", name=re.compile("Reliability diagram"))).to_be_visible()
     expect(page.locator(".reliability .point").nth(1)).to_be_attached()
-    expect(page.locator("#coverage")).to_contain_text(re.compile(r"\d+\.\d%"))
+    expect(page.locator("#reach")).to_contain_text(re.compile(r"\d+\.\d%"))
 
 
 def test_quality_lists_all_phases_and_says_which_probabilities_it_means(visit, store):
@@ -357,9 +357,9 @@ def test_a_token_is_asked_for_and_kept(visit, store):
         expect(page.get_by_role("alert")).to_contain_text("does not accept this token")
         token.fill("open sesame")
         page.get_by_role("button", name="Use this token").click()
-        expect(page.locator("#coverage")).to_be_visible()
+        expect(page.locator("#reach")).to_be_visible()
         page.reload()
-        expect(page.locator("#coverage")).to_be_visible()
+        expect(page.locator("#reach")).to_be_visible()
         expect(token).to_be_hidden()
         assert all("401" in one for one in page.complaints)
         page.complaints.clear()

@@ -30,7 +30,7 @@ RANKERS = {
 
 # Four topics of six documents; a document has two of its topic's three words. Each topic is a
 # cluster of two labels, and label 8 is at home in topics 0 and 3.
-TREE = LabelTree((2, 2))
+TREE = LabelTree.uniform(2, 2)
 TOPIC = np.repeat(np.arange(4), 6)
 CLUSTERS = clusters_of([0, 1, 8], [2, 3], [4, 5], [6, 7, 8], n_labels=9)
 
@@ -158,7 +158,7 @@ def test_a_matcher_bears_empty_documents_and_clusters_that_nobody_wants(make_mat
 
 
 def test_a_matcher_bears_a_tree_of_one_cluster(make_matcher):
-    matcher = make_matcher().fit(documents(), pattern(np.ones((24, 1))), LabelTree(()))
+    matcher = make_matcher().fit(documents(), pattern(np.ones((24, 1))), LabelTree())
     matched = matcher.match(documents(), 3)
     assert matched.shape == (24, 1)
     assert matched.n_stored == 24

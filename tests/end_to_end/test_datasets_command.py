@@ -185,6 +185,7 @@ main(["datasets", "fetch", "Tiny-12"])
 """
 
 
+@pytest.mark.timed
 def test_ctrl_c_stops_within_a_second_and_keeps_what_arrived(cache, served, content):
     served.pause_after = 500
     part = cache / "archives" / "Tiny-12.archive.part"

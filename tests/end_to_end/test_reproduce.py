@@ -144,7 +144,7 @@ main({arguments!r})
         for _ in range(3):
             program.stderr.readline()
         program.send_signal(signal.SIGINT)
-        _, said = program.communicate(timeout=5)
+        _, said = program.communicate(timeout=20)
     assert program.returncode == 130
     assert said.endswith("give the same command again to go on.\n")
     assert "Traceback" not in said

@@ -22,7 +22,7 @@ def co_occurrence(Y: Array, matched: Array, is_matched: Array) -> tuple[Array, A
     return (Y.T @ is_matched).astype(np.int64), scores.astype(np.float32)
 
 
-def objective(Y: Array, is_matched: Array, chosen: Array) -> int:
+def count_reached(Y: Array, is_matched: Array, chosen: Array) -> int:
     """The paper's (7): Tr(Y^T Binary(M C^T))."""
     reached = is_matched.astype(int) @ chosen.T.astype(int) > 0
     return int(np.trace(Y.T.astype(int) @ reached))

@@ -78,7 +78,7 @@ def psndcg_at_k(rankings, truths, k, weight):
     return ratio(found, best)
 
 
-def beam_coverage(matched, clusters_of_label, truths):
+def reach(matched, clusters_of_label, truths):
     pairs = [(document, label) for document, truth in enumerate(truths) for label in truth]
     covered = [pair for pair in pairs if matched[pair[0]] & clusters_of_label[pair[1]]]
     return ratio(len(covered), len(pairs))

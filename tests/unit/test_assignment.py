@@ -50,8 +50,8 @@ class Problem:
     def choose(self, method: str, copies: int, **options: int) -> np.ndarray:
         return as_dense(METHODS[method](self.counted, self.clusters, copies, **options).clusters)
 
-    def objective(self, chosen: np.ndarray) -> int:
-        return oracle.objective(self.Y, self.is_matched, chosen)
+    def count_reached(self, chosen: np.ndarray) -> int:
+        return oracle.count_reached(self.Y, self.is_matched, chosen)
 
     @property
     def smallest_size(self) -> int:
@@ -77,16 +77,16 @@ def big_problem(n_labels: int = 3000, n_documents: int = 4000, n_clusters: int =
     return Problem(Y, matched > 0, matched, present)
 
 
-def test_co_occurrence_and_objective_equal_their_dense_twins():
+def test_co_occurrence_and_reach_equal_their_dense_twins():
     for problem in random_problems(0, 300):
         counts, scores = problem.dense
         np.testing.assert_array_equal(problem.counted.counts.toarray(), counts)
         np.testing.assert_array_equal(problem.counted.scores.toarray(), scores)
-        value = assignment.objective(
+        value = assignment.count_reached(
             sp.csr_array(problem.Y), sp.csr_array(problem.matched), problem.clusters
         )
-        assert value == problem.objective(problem.present)
-        assert value == problem.counted.objective(problem.clusters)
+        assert value == problem.count_reached(problem.present)
+        assert value == problem.counted.count_reached(problem.clusters)
 
 
 def test_a_stored_score_of_any_sign_is_a_match():
@@ -146,11 +146,11 @@ def test_coverage_equals_its_twin():
 def test_coverage_is_never_below_the_closed_form_and_the_best_where_copies_are_two():
     for problem in random_problems(3, 2000):
         counted, present = problem.counted, problem.clusters
-        pair = assignment.coverage(counted, present, 2).objective_after
+        pair = assignment.coverage(counted, present, 2).reached_after
         assert pair == oracle.best_cover(problem.Y, problem.is_matched, 2)
-        assert pair >= assignment.closed_form(counted, present, 2).objective_after
-        three = assignment.coverage(counted, present, 3).objective_after
-        assert three >= assignment.closed_form(counted, present, 3).objective_after
+        assert pair >= assignment.closed_form(counted, present, 2).reached_after
+        three = assignment.coverage(counted, present, 3).reached_after
+        assert three >= assignment.closed_form(counted, present, 3).reached_after
 
 
 def test_coverage_uses_as_many_slots_as_the_closed_form():
@@ -224,11 +224,11 @@ def test_adaptive_keeps_its_budget_and_the_size_of_clusters():
         first = problem.choose("capped", 1, max_cluster_size=size)
         assert (chosen >= first).all()
         n_added = chosen.sum() - first.sum()
-        assert problem.objective(chosen) >= problem.objective(first) + n_added
+        assert problem.count_reached(chosen) >= problem.count_reached(first) + n_added
         if n_added < len(chosen):  # budget left: no cluster with room would add anything
             has_room = chosen.sum(axis=0) < size
             widened = chosen | (has_room & (problem.dense[0] > 0))
-            assert problem.objective(widened) == problem.objective(chosen)
+            assert problem.count_reached(widened) == problem.count_reached(chosen)
 
 
 def test_adaptive_gives_more_slots_to_a_label_with_more_senses():
@@ -239,8 +239,8 @@ def test_adaptive_gives_more_slots_to_a_label_with_more_senses():
     present = LabelClusters.from_partition([0, 1, 2], 3)
     result = assignment.adaptive(counted, present, 2)
     assert result.clusters.copies.tolist() == [3, 1, 1]
-    assert (result.objective_before, result.objective_after) == (1, 6)
-    assert (result.reachable_before, result.reachable_after) == (1 / 6, 1.0)
+    assert (result.reached_before, result.reached_after) == (1, 6)
+    assert (result.reach_before, result.reach_after) == (1 / 6, 1.0)
 
 
 def test_random_keeps_the_present_cluster_and_adds_different_ones():
@@ -263,14 +263,14 @@ def test_random_draws_every_other_cluster_equally_often():
 
 
 @pytest.mark.parametrize("name", METHODS)
-def test_the_report_holds_the_objective_before_and_after(name: str):
+def test_the_report_holds_the_reached_before_and_after(name: str):
     for problem in random_problems(11, 100):
         result = METHODS[name](problem.counted, problem.clusters, 2)
         n_positives = int(problem.Y.sum())
-        assert result.objective_before == problem.objective(problem.present)
-        assert result.objective_after == problem.objective(as_dense(result.clusters))
+        assert result.reached_before == problem.count_reached(problem.present)
+        assert result.reached_after == problem.count_reached(as_dense(result.clusters))
         assert result.n_positives == n_positives
-        assert result.reachable_after == result.objective_after / max(1, n_positives)
+        assert result.reach_after == result.reached_after / max(1, n_positives)
 
 
 @pytest.mark.parametrize("name", METHODS)
@@ -284,7 +284,7 @@ def test_the_result_does_not_depend_on_the_number_of_threads(name: str):
     for result in results[1:]:
         np.testing.assert_array_equal(result.clusters.starts, results[0].clusters.starts)
         np.testing.assert_array_equal(result.clusters.labels, results[0].clusters.labels)
-        assert result.objective_after == results[0].objective_after
+        assert result.reached_after == results[0].reached_after
 
 
 @pytest.mark.parametrize("name", [name for name in METHODS if name != "random"])
@@ -311,14 +311,14 @@ def test_a_single_cluster_takes_every_label_once(name: str):
     counted = assignment.co_occurrence(sp.csr_array(np.eye(3)), sp.csr_array(np.ones((3, 1))))
     result = METHODS[name](counted, LabelClusters.from_partition([0, 0, 0], 1), 2)
     assert result.clusters.labels.tolist() == [0, 1, 2]
-    assert result.reachable_after == 1.0
+    assert result.reach_after == 1.0
 
 
 @pytest.mark.parametrize("name", METHODS)
 def test_no_labels_and_no_documents_are_fine(name: str):
     counted = assignment.co_occurrence(sp.csr_array((0, 0)), sp.csr_array((0, 2)))
     result = METHODS[name](counted, LabelClusters.from_partition([], 2), 2)
-    assert (result.clusters.n_slots, result.reachable_after) == (0, 0.0)
+    assert (result.clusters.n_slots, result.reach_after) == (0, 0.0)
 
 
 def test_bad_arguments_are_named():
@@ -342,7 +342,7 @@ def test_bad_arguments_are_named():
     with pytest.raises(ValueError, match="Y has 2 rows and matched has 1"):
         assignment.co_occurrence(sp.csr_array((2, 3)), sp.csr_array((1, 3)))
     with pytest.raises(ValueError, match="clusters has"):
-        assignment.objective(sp.csr_array((2, 3)), sp.csr_array((2, 3)), present)
+        assignment.count_reached(sp.csr_array((2, 3)), sp.csr_array((2, 3)), present)
     with pytest.raises(ValueError, match="NaN"):
         assignment.co_occurrence(sp.csr_array((1, 1)), sp.csr_array([[np.nan]]))
 

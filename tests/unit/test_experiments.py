@@ -171,7 +171,7 @@ def test_a_damaged_file_of_results_is_refused_in_one_sentence(content, problem, 
         ("figures", {"P@1": 10**400}),
         ("figures", {"P@1": 1.0, "hits": "0" * 59}),
         ("figures", {"P@1": 1.0, "hits": "z" * 60}),
-        ("figures", {"P@1": 1.0, "objectives_after": 3}),
+        ("figures", {"P@1": 1.0, "reaches_after": 3}),
     ],
 )
 def test_a_cell_with_a_field_of_another_kind_is_refused_with_the_file(
@@ -280,8 +280,8 @@ def test_all_figures_of_a_model_are_measured(problem):
     model = problem.fit({"max_leaf_size": 10, "beam_size": 2}, seed=3)
     figures = measure(model, problem)
     assert figures["P@1"] == pytest.approx(100 * model.score(problem.X_test, problem.Y_test))
-    assert figures["coverage_train"] >= figures["P@1"] / 2
-    assert 0 < figures["objective_before"] <= figures["objective_after"] <= 100
+    assert figures["reach_train"] >= figures["P@1"] / 2
+    assert 0 < figures["reach_before"] <= figures["reach_after"] <= 100
     assert figures["n_slots"] == model.clusters_.n_slots
     assert figures["max_cluster_size"] == model.clusters_.sizes.max()
     assert len(figures["hits"]) == problem.X_test.shape[0]
@@ -292,7 +292,7 @@ def test_all_figures_of_a_model_are_measured(problem):
 
 def test_methods_of_one_seed_share_the_tree(problem):
     plain = problem.fit({"copies": 1, "rounds": 0, "max_leaf_size": 10}, seed=1)
-    other = problem.fit({"copies": 1, "rounds": 0, "max_leaf_size": 10, "cost": 2.0}, seed=1)
+    other = problem.fit({"copies": 1, "rounds": 0, "max_leaf_size": 10, "C": 2.0}, seed=1)
     np.testing.assert_array_equal(plain.clusters_.labels, other.clusters_.labels)
     np.testing.assert_array_equal(plain.clusters_.starts, other.clusters_.starts)
 

@@ -18,7 +18,7 @@ from tests.oracles.held_out import match_held_out as match_one_by_one
 from tests.small_data import two_senses
 from tests.small_problems import pattern, random_problem, sparse
 
-TREE = LabelTree((2, 4))
+TREE = LabelTree.uniform(2, 4)
 SMALL = two_senses(n_documents=300)
 
 
@@ -43,7 +43,7 @@ class Recorder:
 
 
 def small_model(**parameters):
-    return XRLinear(**{"max_leaf_size": 8, "beam_size": 2, "verbose": False} | parameters)
+    return XRLinear(**{"max_leaf_size": 8, "beam_size": 2, "verbose": 0} | parameters)
 
 
 def assert_same_model(one, other):
@@ -163,7 +163,7 @@ def test_empty_documents_and_documents_without_labels_are_no_trouble(parameters)
 )
 def test_the_model_depends_on_the_seed_and_not_on_threads(parameters):
     one, again, other = (
-        small_model(match_folds=3, n_threads=n_threads, seed=seed, **parameters).fit(
+        small_model(match_folds=3, n_jobs=n_threads, random_state=seed, **parameters).fit(
             SMALL.X, SMALL.Y
         )
         for n_threads, seed in ((1, 0), (2, 0), (2, 1))
@@ -177,7 +177,7 @@ def test_without_a_question_to_the_matcher_folds_change_nothing():
         parameters = {"rounds": 0, "finetune_matcher": finetune_matcher}
         folds = small_model(match_folds=3, **parameters).fit(SMALL.X, SMALL.Y)
         assert_same_model(folds, small_model(**parameters).fit(SMALL.X, SMALL.Y))
-        assert "Matching held-out documents" not in folds.phase_seconds_
+        assert "Cross-matching" not in folds.phase_seconds_
 
 
 def test_the_matcher_that_is_kept_has_seen_all_documents():
@@ -191,7 +191,7 @@ def test_the_matcher_is_trained_once_where_drafts_of_folds_choose_the_slots():
     model = small_model(match_folds=2).fit(SMALL.X, SMALL.Y)
     assert list(model.phase_seconds_) == [
         "Label tree",
-        "Matching held-out documents",
+        "Cross-matching",
         "Assigning labels",
         "Training the matcher again",
         "Training the ranker",
@@ -235,7 +235,7 @@ def test_folds_are_remembered_by_a_saved_model(tmp_path):
 def test_there_are_no_more_folds_than_documents():
     assert [usable_folds(n_documents, 5) for n_documents in (9, 5, 4, 2, 1)] == [5, 5, 4, 2, 0]
     X, Y = np.eye(4, dtype=np.float32), np.eye(4, dtype=np.int8)
-    for n_documents, phase in {4: "Matching held-out documents", 1: "Matching"}.items():
+    for n_documents, phase in {4: "Cross-matching", 1: "Matching"}.items():
         model = small_model(match_folds=5).fit(X[:n_documents], Y[:n_documents])
         assert phase in model.phase_seconds_
         estimated = estimate_training(model, X[:n_documents], Y[:n_documents])

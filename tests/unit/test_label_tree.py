@@ -172,7 +172,7 @@ def test_labels_without_documents_find_a_leaf_beside_the_others():
 
 
 def test_children_of_a_node_lie_side_by_side():
-    tree = LabelTree((2, 4, 3))
+    tree = LabelTree.uniform(2, 4, 3)
     assert [tree.n_nodes(level) for level in range(4)] == [1, 2, 8, 24]
     assert tree.child_starts(0).tolist() == [0, 2]
     assert tree.child_starts(1).tolist() == [0, 4, 8]
@@ -182,7 +182,7 @@ def test_children_of_a_node_lie_side_by_side():
 @settings(max_examples=40, deadline=None)
 @given(seed=st.integers(0, 2**32 - 1), density=st.sampled_from([0.0, 0.1, 0.5, 1.0]))
 def test_ancestors_are_the_nodes_above_any_of_a_documents_clusters(seed, density):
-    tree = LabelTree((2, 4, 3))
+    tree = LabelTree.uniform(2, 4, 3)
     targets = np.random.default_rng(seed).random((9, 24)) < density
     for level in range(4):
         expected = targets.reshape(9, tree.n_nodes(level), -1).any(axis=2)

@@ -5,16 +5,24 @@ from hypothesis import strategies as st
 
 from polyseme.backbones.linear.matcher import LinearTreeMatcher
 from polyseme.backbones.linear.weights import LinearTraining
+from polyseme.backbones.tasks import MatchingTask
+from polyseme.machine.run import Run
 from polyseme.partition.label_tree import LabelTree
 from tests.oracles import beam_search as oracle
-from tests.small_problems import clusters_of, pattern, random_problem, sparse, train_slots
+from tests.small_problems import clusters_of, documents, pattern, random_problem, train_slots
 
 ACTIVATIONS = ["l3-hinge", "sigmoid", "none"]
 
 
-def fitted(X, targets, fan_outs, *, activation="l3-hinge", rows="teacher-forcing", **how):
+RUN = Run()
+
+
+def fitted(
+    X, targets, fan_outs, *, activation="l3-hinge", rows="teacher-forcing", n_threads=1, **how
+):
     matcher = LinearTreeMatcher(LinearTraining(**how), rows, 3, activation)
-    return matcher.fit(sparse(X), pattern(targets), LabelTree(fan_outs))
+    task = MatchingTask(pattern(targets), LabelTree.uniform(*fan_outs))
+    return matcher.fit(documents(X), task, Run(n_threads=n_threads))
 
 
 def as_dicts(matched):
@@ -53,7 +61,7 @@ def test_matching_is_a_plain_beam_search_over_the_trained_weights(
     n_clusters = int(np.prod(fan_outs))
     X, targets = random_problem(np.random.default_rng(seed), n_documents, 12, n_clusters)
     matcher = fitted(X, targets, fan_outs, activation=activation, n_threads=2)
-    found = matcher.match(sparse(X), beam_size)
+    found = matcher.match(documents(X), beam_size, RUN)
     assert found.shape == (n_documents, n_clusters)
     expected = oracle.beam_search(matcher.levels, X, beam_size, activation)
     assert_same_beams(as_dicts(found), expected)
@@ -63,13 +71,13 @@ def test_matching_is_a_plain_beam_search_over_the_trained_weights(
 def test_margins_become_scores_as_the_activation_says(activation):
     X = np.array([[1.0], [-1.0]])
     weights = train_slots(X, [[1], [0]], clusters_of([0], n_labels=1), bias=0.0)
-    (((feature, weight),),) = [zip(*weights.slot_weights(0, 0), strict=True)]
-    assert feature == 0
+    features, (weight,), _ = weights.weights_of(0)
+    assert features.tolist() == [0]
     margins = np.concatenate([np.linspace(-40, 40, 801), np.linspace(-3, 3, 601)])
-    documents = (margins / weight).astype(np.float32)
+    rows = (margins / weight).astype(np.float32)
     matcher = LinearTreeMatcher(activation=activation, levels=[weights])
-    found = matcher.match(sparse(documents[:, None]), 1).to_scipy().toarray()[:, 0]
-    expected = [oracle.activate(x * float(weight), 1.0, activation) for x in documents]
+    found = matcher.match(documents(rows[:, None]), 1, RUN).to_scipy().toarray()[:, 0]
+    expected = [oracle.activate(x * float(weight), 1.0, activation) for x in rows]
     np.testing.assert_allclose(found, expected, rtol=2e-5, atol=1e-30)
     if activation != "none":
         assert (found > 0).all()
@@ -79,28 +87,33 @@ def test_margins_become_scores_as_the_activation_says(activation):
 def test_scores_multiply_along_the_path():
     X, targets = random_problem(np.random.default_rng(0), n_labels=6)
     matcher = fitted(X, targets, (2, 3))
-    upper = LinearTreeMatcher(levels=matcher.levels[:1]).match(sparse(X), 2).to_scipy().toarray()
-    lower = matcher.match(sparse(X), 6).to_scipy().toarray()
-    assert (lower <= np.repeat(upper, 3, axis=1)).all()
+    upper, lower = (beam.to_scipy().toarray() for beam in matcher.beams(documents(X), 6, RUN))
+    bare = LinearTreeMatcher(activation="none", levels=matcher.levels)
+    margins = bare.match(documents(X), 6, RUN).to_scipy().toarray()
+    own = [[oracle.activate(float(m), 1.0, "l3-hinge") for m in row] for row in margins]
+    np.testing.assert_allclose(lower, np.repeat(upper, 3, axis=1) * own, rtol=1e-4)
+    assert (lower < np.repeat(upper, 3, axis=1)).any()
 
 
 def test_clusters_with_equal_scores_are_taken_in_the_order_of_their_numbers():
     X, targets = random_problem(np.random.default_rng(1), n_labels=1)
     matcher = fitted(X, np.repeat(targets, 6, axis=1), (6,))
     for beam_size in (1, 3, 5):
-        for row in as_dicts(matcher.match(sparse(X), beam_size)):
+        for row in as_dicts(matcher.match(documents(X), beam_size, RUN)):
             assert list(row) == list(range(beam_size))
             assert len(set(row.values())) == 1
 
 
 def test_a_beam_wider_than_the_tree_reaches_every_cluster():
     X, targets = random_problem(np.random.default_rng(2), n_labels=8)
-    matched = fitted(X, targets, (2, 4)).match(sparse(X), 2**31 - 1)
+    matched = fitted(X, targets, (2, 4)).match(documents(X), 2**31 - 1, RUN)
     assert (np.diff(matched.starts) == 8).all()
 
 
 def test_a_tree_of_one_cluster_matches_every_document_to_it():
-    matched = fitted(np.ones((20, 3)), np.ones((20, 1)), ()).match(sparse(np.ones((20, 3))), 4)
+    matched = fitted(np.ones((20, 3)), np.ones((20, 1)), ()).match(
+        documents(np.ones((20, 3))), 4, RUN
+    )
     np.testing.assert_array_equal(matched.to_scipy().toarray(), np.ones((20, 1)))
 
 
@@ -109,7 +122,7 @@ def test_a_tree_of_one_cluster_matches_every_document_to_it():
 def test_matched_clusters_do_not_depend_on_the_number_of_threads(rows, n_threads):
     X, targets = random_problem(np.random.default_rng(3), n_documents=300, n_labels=12)
     one, many = (
-        fitted(X, targets, (3, 4), rows=rows, n_threads=n).match(sparse(X), 3)
+        fitted(X, targets, (3, 4), rows=rows, n_threads=n).match(documents(X), 3, RUN)
         for n in (1, n_threads)
     )
     np.testing.assert_array_equal(one.starts, many.starts)

@@ -9,13 +9,13 @@ from sklearn.metrics import ndcg_score
 
 from polyseme.metrics import (
     Propensities,
-    beam_coverage,
     evaluate,
     ndcg_at_k,
     precision_at_k,
     propensities,
     psndcg_at_k,
     psp_at_k,
+    reach,
     recall_at_k,
 )
 from polyseme.partition.label_clusters import LabelClusters
@@ -256,7 +256,7 @@ def test_propensities_of_another_label_set_are_refused():
 
 @settings(max_examples=60, deadline=None)
 @given(st.integers(0, 2**32 - 1))
-def test_beam_coverage_agrees_with_its_plain_twin(seed):
+def test_reach_agrees_with_its_plain_twin(seed):
     rng = np.random.default_rng(seed)
     n_documents, n_labels, n_clusters = rng.integers(1, 9, 3)
     matched, assigned, Y = (
@@ -267,24 +267,20 @@ def test_beam_coverage_agrees_with_its_plain_twin(seed):
             (n_documents, n_labels),
         ]
     )
-    found = beam_coverage(
-        sp.csr_array(matched), LabelClusters.from_matrix(sp.csr_array(assigned)), Y
-    )
+    found = reach(sp.csr_array(matched), LabelClusters.from_matrix(sp.csr_array(assigned)), Y)
     as_sets = [[set(np.flatnonzero(row).tolist()) for row in m] for m in (matched, assigned, Y)]
-    assert found == pytest.approx(oracle.beam_coverage(*as_sets))
+    assert found == pytest.approx(oracle.reach(*as_sets))
 
 
-def test_beam_coverage_is_the_same_in_small_pieces(monkeypatch):
+def test_reach_is_the_same_for_any_number_of_threads():
     rng = np.random.default_rng(5)
     matched, assigned, Y = (rng.random(shape) < 0.3 for shape in [(40, 6), (15, 6), (40, 15)])
     clusters = LabelClusters.from_matrix(sp.csr_array(assigned))
-    whole = beam_coverage(matched, clusters, Y)
-    monkeypatch.setattr("polyseme.metrics._PAIRS_AT_ONCE", 7)
-    assert beam_coverage(matched, clusters, Y) == whole
+    assert reach(matched, clusters, Y, n_threads=3) == reach(matched, clusters, Y)
 
 
-def test_beam_coverage_of_things_that_do_not_fit_is_refused():
+def test_reach_of_things_that_do_not_fit_is_refused():
     clusters = LabelClusters.from_partition([0, 1, 1], 2)
     for matched, Y in [((2, 3), (2, 3)), ((3, 2), (2, 3)), ((2, 2), (2, 4))]:
-        with pytest.raises(ValueError, match="do not fit together"):
-            beam_coverage(sp.csr_array(matched), clusters, sp.csr_array(Y))
+        with pytest.raises(ValueError, match=r"both need one|clusters has 3 labels and 2"):
+            reach(sp.csr_array(matched), clusters, sp.csr_array(Y))

@@ -3,7 +3,10 @@
 import errno
 import os
 import resource
+import subprocess
+import sys
 from contextlib import contextmanager
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -207,20 +210,75 @@ def test_an_empty_folder_or_the_rest_of_a_killed_save_is_used(tmp_path):
     assert open_model(tmp_path).names == NAMES
 
 
+# Saves again and again, each time in a process that dies at another step: of what Python does,
+# just before the n-th; of what safetensors writes, when a file gets longer than n bytes.
+KILLED_SAVES = """
+import itertools, os, resource, signal, sys
+from pathlib import Path
+from polyseme.files.model_folder import save_model
+from tests.model_folders import ARRAYS, NAMES
+
+STEPS = ("open", "os.mkdir", "os.chmod", "os.rename", "os.remove", "os.scandir", "os.listdir")
+
+def save(folder, kind, last):
+    steps = itertools.count(1)
+
+    def die_if_a_file_gets_too_long():
+        signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (last, resource.RLIM_INFINITY))
+
+    def watch(event, arguments):
+        if kind == "step" and event in STEPS and next(steps) > last:
+            os._exit(9)
+        if kind == "names" and event == "os.chmod":  # of the weights, which are written first
+            die_if_a_file_gets_too_long()
+
+    sys.addaudithook(watch)
+    if kind == "weights":
+        die_if_a_file_gets_too_long()
+    save_model(folder, {}, ARRAYS, NAMES)
+
+def is_killed(kind, last):
+    child = os.fork()
+    if child == 0:
+        save(Path(sys.argv[1], f"{kind}-{last}"), kind, last)
+        os._exit(0)
+    return os.waitpid(child, 0)[1] != 0
+
+save_model(Path(sys.argv[1], "whole"), {}, ARRAYS, NAMES)  # imports what it needs
+n_steps = next(last for last in itertools.count() if not is_killed("step", last))
+assert n_steps > 10
+for kind, last in itertools.product(("weights", "names"), (0, 100)):
+    assert is_killed(kind, last)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_first_save_that_is_killed_does_not_stand_in_the_way(tmp_path):
+    command = [sys.executable, "-c", KILLED_SAVES, str(tmp_path)]
+    subprocess.run(command, cwd=Path(__file__).parents[2], timeout=60, check=True)
+    killed = [path for path in tmp_path.iterdir() if not (path / "model.json").exists()]
+    found = {path: listing(path) for path in killed}
+    assert any(name.startswith(".tmp") for names in found.values() for name in names)
+    for path, left in found.items():
+        save_model(path, {}, ARRAYS, NAMES)
+        assert open_model(path).names == NAMES
+        assert set(left) <= set(listing(path))  # may belong to a save that is still running
+
+
 def test_a_save_removes_what_a_save_killed_long_ago_left_behind(folder):
-    old, young, foreign = (
-        folder / name
-        for name in ["weights-00112233.safetensors", "names-44556677.safetensors", "notes.txt"]
-    )
-    for path in (old, young, foreign):
+    old = [folder / name for name in ("weights-00112233.safetensors", ".tmpAb12cD")]
+    young = [folder / name for name in ("names-44556677.safetensors", ".tmpEf34gH")]
+    foreign = folder / "notes.txt"
+    for path in (*old, *young, foreign):
         path.write_bytes(b"half")
-    for path in (old, foreign):
+    for path in (*old, foreign):
         os.utime(path, (0, 0))
     os.utime(weights_of(folder), (0, 0))
     save_model(folder, {}, ARRAYS, NAMES)
     assert open_model(folder).names == NAMES
-    assert not old.exists()
-    assert young.exists()  # another save may still be writing it
+    assert not any(path.exists() for path in old)
+    assert all(path.exists() for path in young)  # another save may still be writing them
     assert foreign.exists()
 
 

@@ -5,8 +5,10 @@ from hypothesis import strategies as st
 
 from polyseme.backbones.linear.ranker import LinearSlotRanker
 from polyseme.backbones.linear.weights import LinearTraining
+from polyseme.backbones.tasks import RankingTask
+from polyseme.machine.run import Run
 from tests.oracles import beam_search as oracle
-from tests.small_problems import clusters_of, pattern, random_problem, sparse
+from tests.small_problems import clusters_of, documents, pattern, random_problem, sparse
 
 
 def random_clusters(rng, n_labels, n_clusters):
@@ -16,10 +18,14 @@ def random_clusters(rng, n_labels, n_clusters):
     return clusters_of(*(np.flatnonzero(column) for column in member.T), n_labels=n_labels)
 
 
-def fitted(X, Y, clusters, *, activation="l3-hinge", **how):
+RUN = Run()
+
+
+def fitted(X, Y, clusters, *, activation="l3-hinge", n_threads=1, **how):
     ranker = LinearSlotRanker(LinearTraining(**how), activation)
     rows = np.ones((len(X), clusters.n_clusters))
-    return ranker.fit(sparse(X), pattern(Y), clusters, pattern(rows))
+    task = RankingTask(pattern(Y), clusters, pattern(rows))
+    return ranker.fit(documents(X), task, Run(n_threads=n_threads))
 
 
 @settings(max_examples=40, deadline=None)
@@ -37,7 +43,7 @@ def test_scores_are_those_of_the_trained_weights_for_the_slots_of_matched_cluste
     clusters = random_clusters(rng, n_labels, n_clusters)
     ranker = fitted(X, Y, clusters, activation=activation)
     scores = rng.random((20, n_clusters)) * (rng.random((20, n_clusters)) < 0.5)
-    found = ranker.score(sparse(X), sparse(scores), clusters)
+    found = ranker.score(documents(X), sparse(scores), clusters, RUN)
 
     beams = [{c: row[c] for c in np.flatnonzero(row)} for row in scores.astype(np.float32)]
     expected = oracle.score_slots(ranker.weights, X, beams, activation)
@@ -53,7 +59,7 @@ def test_without_activation_the_score_of_the_cluster_does_not_matter():
     clusters = clusters_of(range(8), n_labels=8)
     ranker = fitted(X, Y, clusters, activation="none")
     sure, unsure = (
-        ranker.score(sparse(X), sparse(np.full((len(X), 1), score)), clusters)
+        ranker.score(documents(X), sparse(np.full((len(X), 1), score)), clusters, RUN)
         for score in (1.0, 0.1)
     )
     np.testing.assert_array_equal(sure.values, unsure.values)
@@ -67,7 +73,7 @@ def test_scores_do_not_depend_on_the_number_of_threads(n_threads):
     clusters = random_clusters(rng, 30, 5)
     matched = sparse(rng.random((700, 5)) * (rng.random((700, 5)) < 0.5))
     one, many = (
-        fitted(X, Y, clusters, n_threads=n).score(sparse(X), matched, clusters)
+        fitted(X, Y, clusters, n_threads=n).score(documents(X), matched, clusters, RUN)
         for n in (1, n_threads)
     )
     np.testing.assert_array_equal(one.columns, many.columns)
@@ -77,13 +83,13 @@ def test_scores_do_not_depend_on_the_number_of_threads(n_threads):
 def test_a_ranker_that_was_not_trained_says_so():
     clusters = clusters_of([0], n_labels=1)
     with pytest.raises(ValueError, match="call fit first"):
-        LinearSlotRanker().score(sparse([[1.0]]), sparse([[1.0]]), clusters)
+        LinearSlotRanker().score(documents([[1.0]]), sparse([[1.0]]), clusters, RUN)
 
 
 def test_matched_clusters_that_do_not_exist_are_refused():
     clusters = clusters_of([0], [1], n_labels=2)
     ranker = fitted(np.eye(2), np.eye(2), clusters)
     with pytest.raises(ValueError, match="matched"):
-        ranker.score(sparse(np.eye(2)), sparse([[0, 0, 1.0], [1.0, 0, 0]]), clusters)
+        ranker.score(documents(np.eye(2)), sparse([[0, 0, 1.0], [1.0, 0, 0]]), clusters, RUN)
     with pytest.raises(ValueError, match="matched"):
-        ranker.score(sparse(np.eye(2)), sparse([[1.0, 0]]), clusters)
+        ranker.score(documents(np.eye(2)), sparse([[1.0, 0]]), clusters, RUN)

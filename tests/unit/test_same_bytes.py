@@ -7,6 +7,7 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from polyseme.training.training_rows import choose_training_rows, cluster_targets
 
 from polyseme import XRLinear
 from polyseme.backbones.linear.matcher import LinearTreeMatcher
@@ -14,7 +15,6 @@ from polyseme.backbones.linear.weights import LinearTraining, LinearWeights
 from polyseme.inputs.features import check_features
 from polyseme.inputs.labels import check_labels
 from polyseme.partition.label_tree import LabelTree
-from polyseme.training.training_rows import choose_training_rows, cluster_targets
 from polyseme.training.update import updated
 from tests.small_data import topics
 from tests.small_problems import clusters_of, pattern, random_problem, sparse, train_slots

@@ -17,7 +17,7 @@ from polyseme.experiments.separation import (
 )
 from polyseme.inputs.sparse_rows import SparseRows
 from tests.small_data import two_senses
-from tests.small_problems import clusters_of
+from tests.small_problems import clusters_of, sparse
 
 VI, NMI, PURITY = FIGURES
 
@@ -171,22 +171,22 @@ def test_nothing_to_judge_is_no_number():
 def test_documents_go_to_the_slot_of_the_best_matched_cluster():
     # Fused label 0 (parts 0, 1) has slots 0 and 2, in clusters 0 and 1; label 1 has slots 1 and 3.
     clusters = clusters_of([0, 1], [0], [1], n_labels=2)
-    matched = sp.csr_array(np.array([[0.9, 0.5, 0], [0.2, 0.5, 0], [0, 0, 0.7], [0, 0.1, 0.3]]))
+    matched = sparse([[0.875, 0.5, 0], [0.25, 0.5, 0], [0, 0, 0.75], [0, 0.125, 0.375]])
     Y = sp.csr_array(np.array([[1, 0, 0], [0, 1, 0], [1, 0, 1], [1, 1, 1]]))
     gone = where_documents_go(matched, clusters, Y, [0, 0, 1])
     pairs = zip(gone.document, gone.fused_label, gone.part, gone.slot, gone.score, strict=True)
     assert [tuple(map(float, pair)) for pair in pairs] == [
-        (0, 0, 0, 0, 0.9),
+        (0, 0, 0, 0, 0.875),
         (1, 0, 1, 2, 0.5),
-        (2, 1, 2, 3, 0.7),
-        (3, 1, 2, 3, 0.3),
+        (2, 1, 2, 3, 0.75),
+        (3, 1, 2, 3, 0.375),
     ]
     assert gone.n_unreached == 1  # document 2 has label 0; the last one has two parts of it
 
 
 def test_labels_with_one_slot_have_nowhere_else_to_go():
     clusters = clusters_of([0], [1], n_labels=2)
-    matched = sp.csr_array(np.ones((2, 2)))
+    matched = sparse(np.ones((2, 2)))
     gone = where_documents_go(matched, clusters, sp.csr_array(np.eye(2)), [0, 1])
     assert len(gone.slot) == gone.n_unreached == 0
 
@@ -194,21 +194,21 @@ def test_labels_with_one_slot_have_nowhere_else_to_go():
 def test_a_beam_without_clusters_reaches_nothing():
     clusters = clusters_of([0], [0], n_labels=1)
     Y = sp.csr_array(np.eye(2))
-    gone = where_documents_go(sp.csr_array((2, 2), dtype=np.float32), clusters, Y, [0, 0])
+    gone = where_documents_go(sparse(np.zeros((2, 2))), clusters, Y, [0, 0])
     assert len(gone.slot) == 0
     assert gone.n_unreached == 2
 
 
 def test_slots_of_a_trained_model_stand_for_the_senses_of_labels():
     data = two_senses()
-    model = XRLinear(copies=2, max_leaf_size=8, branching=16, beam_size=2, n_threads=2)
+    model = XRLinear(copies=2, max_leaf_size=8, branching=16, beam_size=2, n_jobs=2)
     model.fit(data.X, data.Y)
     # The topic of a test document is where its words are; label and topic together are a part.
     topic = np.add.reduceat(data.X_test.toarray()[:, :96], np.arange(0, 96, 6), axis=1).argmax(1)
     n_test, n_labels = data.Y_test.shape
     part = data.Y_test.indices * 16 + topic
     Y_parts = sp.csr_array((np.ones(n_test), part, np.arange(n_test + 1)), (n_test, 16 * n_labels))
-    matched = model.matcher_.match(SparseRows.from_scipy(data.X_test), 2).to_scipy()
+    matched = model.matcher_.match(SparseRows.from_scipy(data.X_test), 2)
     gone = where_documents_go(matched, model.clusters_, Y_parts, np.arange(16 * n_labels) // 16)
     figures = judge_separation(gone, min_documents=4).means()
     assert figures["n_judged"] > 10

@@ -15,18 +15,18 @@ from polyseme.files.model_folder import open_model, save_model
 from polyseme.inputs.names import Names
 from polyseme.inputs.sparse_rows import SparseRows
 from polyseme.machine.progress import Progress
+from polyseme.tagger import tagger_for
 from polyseme.text import Record, TextFeatures
 from polyseme.text.problem import as_new_documents, read_problem
-from polyseme.text.sense_texts import senses_in_corpus
 from tests.model_folders import edit_manifest, manifest_of
 
 TRAINING, TEST = make_corpus(1200, seed=0), make_corpus(300, seed=1)
-SMALL = {"max_leaf_size": 16, "beam_size": 4, "verbose": False, "n_threads": 2}
+SMALL = {"max_leaf_size": 16, "beam_size": 4, "verbose": 0, "n_jobs": 2}
 
 
 def fitted(corpus=TRAINING, **parameters):
     features = parameters.pop("features", TextFeatures(ngrams=(1, 1)))
-    model = TextModel(features, XRLinear(**SMALL), verbose=False, **parameters)
+    model = TextModel(features, XRLinear(**SMALL), verbose=0, **parameters)
     return model.fit(corpus.texts, corpus.labels)
 
 
@@ -103,7 +103,7 @@ def test_the_report_agrees_with_an_evaluation_on_new_texts(model):
     assert report["n_documents"] == 120
     assert report["n_training_documents"] == 1080
     assert report["accuracy"]["P@1"] == pytest.approx(measured["accuracy"]["P@1"], abs=12)
-    assert report["beam_coverage"] > 80
+    assert report["reach"] > 80
     assert report["reliability"]["calibration_error"] < 0.1
     assert measured["reliability"]["calibration_error"] < 0.1
     assert measured["threshold"]["f1"] == pytest.approx(report["threshold"]["f1"], abs=0.1)
@@ -144,7 +144,7 @@ def test_few_documents_are_all_learned_from():
 
 
 def test_a_corpus_of_one_label_or_one_document_just_works():
-    model = TextModel(classifier=XRLinear(verbose=False), verbose=False)
+    model = TextModel(classifier=XRLinear(verbose=0), verbose=0)
     assert model.fit(["a cat"], [["x"]]).suggest(["cat"], threshold=0)[0][0].name == "x"
     model.fit([f"a cat {i}" for i in range(40)], [["x"]] * 40)
     assert model.suggest(["cat"])[0][0].name == "x"
@@ -152,7 +152,7 @@ def test_a_corpus_of_one_label_or_one_document_just_works():
 
 def test_the_same_seed_gives_the_same_model_for_any_number_of_threads(model):
     again = TextModel(
-        TextFeatures(ngrams=(1, 1)), XRLinear(**{**SMALL, "n_threads": 1}), verbose=False
+        TextFeatures(ngrams=(1, 1)), XRLinear(**{**SMALL, "n_jobs": 1}), verbose=0
     ).fit(TRAINING.texts, TRAINING.labels)
     assert again.suggest(TEST.texts) == model.suggest(TEST.texts)
     assert again.report == model.report
@@ -224,7 +224,7 @@ def test_held_out_documents_look_as_new_ones_do():
 
 def test_texts_without_labels_are_left_out_and_counted():
     texts, labels = [*TRAINING.texts[:40], "untagged"], [*TRAINING.labels[:40], []]
-    model = TextModel(classifier=XRLinear(verbose=False), verbose=False).fit(texts, labels)
+    model = TextModel(classifier=XRLinear(verbose=0), verbose=0).fit(texts, labels)
     assert model.n_without_labels == 1
     assert model.classifier.n_documents_ == 40
 
@@ -244,7 +244,7 @@ def test_texts_without_labels_are_left_out_and_counted():
 )
 def test_what_cannot_be_learned_from_is_refused(texts, labels, sentence):
     with pytest.raises(ValueError, match=sentence):
-        TextModel(verbose=False).fit(texts, labels)
+        TextModel(verbose=0).fit(texts, labels)
 
 
 @pytest.mark.parametrize(
@@ -253,7 +253,7 @@ def test_what_cannot_be_learned_from_is_refused(texts, labels, sentence):
 )
 def test_parameters_that_make_no_sense_are_refused(parameters, sentence):
     with pytest.raises(ValueError, match=sentence):
-        TextModel(verbose=False, **parameters).fit(["a"], [["x"]])
+        TextModel(verbose=0, **parameters).fit(["a"], [["x"]])
 
 
 def test_a_fit_that_fails_leaves_the_earlier_model(model):
@@ -270,7 +270,7 @@ def test_a_vocabulary_gives_names_and_keeps_uris(tmp_path):
     uris = [[f"http://x/{name}" for name in row] for row in TRAINING.labels]
     names = {uri: uri.removeprefix("http://x/") for row in uris for uri in row}
     del names["http://x/bat"]
-    model = TextModel(TextFeatures(ngrams=(1, 1)), XRLinear(**SMALL), verbose=False)
+    model = TextModel(TextFeatures(ngrams=(1, 1)), XRLinear(**SMALL), verbose=0)
     model.fit(TRAINING.texts, uris, label_names=names)
     model.save(tmp_path / "m")
     loaded = polyseme.load(tmp_path / "m")
@@ -283,14 +283,16 @@ def test_a_vocabulary_gives_names_and_keeps_uris(tmp_path):
 
 
 def test_senses_list_rows_of_a_corpus(model):
-    label = model.label_number("tank")
-    found, texts = senses_in_corpus(model, label, records(TRAINING))
+    tagger = tagger_for(model)
+    found = tagger.senses("tank", records(TRAINING))
     rows = [row for sense in found for row in sense.documents]
     assert rows
     assert all("tank" in TRAINING.labels[row] for row in rows)
-    assert texts == {row: TRAINING.texts[row] for row in rows}
+    for sense in found:
+        beginnings = [" ".join(TRAINING.texts[row].split())[:150] for row in sense.documents]
+        assert [text[:150] for text in sense.examples[: len(beginnings)]] == beginnings
     assert all(isinstance(word, str) for word, _ in found[0].strongest)
-    assert all(sense.documents == [] for sense in senses_in_corpus(model, label, [])[0])
+    assert all(sense.documents == [] for sense in tagger.senses("tank", []))
 
 
 def test_examples_of_a_slot_are_texts_of_its_label_matched_to_its_cluster(model):
@@ -333,13 +335,13 @@ def test_no_examples_are_kept_if_none_are_wanted(tmp_path):
 def test_a_loaded_model_suggests_the_same(features, tmp_path):
     model = fitted(make_corpus(200, seed=2), features=features)
     model.save(tmp_path / "m")
-    loaded = polyseme.load(tmp_path / "m", n_threads=2)
+    loaded = polyseme.load(tmp_path / "m", n_jobs=2)
     assert isinstance(loaded, TextModel)
     assert loaded.suggest(TEST.texts, threshold=0) == model.suggest(TEST.texts, threshold=0)
     assert loaded.threshold == model.threshold
     assert loaded.report == json.loads(json.dumps(model.report))
     assert loaded.features.get_params() == model.features.get_params()
-    assert loaded.classifier.n_threads == 2
+    assert loaded.classifier.n_jobs == 2
     for slot in range(model.classifier.clusters_.n_slots):
         assert loaded.slot_examples.of(slot) == model.slot_examples.of(slot)
 

@@ -13,7 +13,7 @@ from polyseme.text import Record, TextFeatures
 
 ALL, TEST = make_corpus(1600, seed=0), make_corpus(300, seed=1)
 NEW = {"tank"} | set(sorted({label for labels in ALL.labels for label in labels})[:2])
-SMALL = {"max_leaf_size": 16, "beam_size": 6, "verbose": False, "n_threads": 2}
+SMALL = {"max_leaf_size": 16, "beam_size": 6, "verbose": 0, "n_jobs": 2}
 
 
 def records(corpus):
@@ -28,7 +28,7 @@ MORE = [record for record in records(ALL) if NEW & set(record.labels)]
 
 def trained(some, **parameters):
     features = parameters.pop("features", TextFeatures(ngrams=(1, 1)))
-    model = TextModel(features, XRLinear(**SMALL), verbose=False, **parameters)
+    model = TextModel(features, XRLinear(**SMALL), verbose=0, **parameters)
     return model.fit_records(some)
 
 
@@ -127,7 +127,7 @@ def test_names_come_from_the_vocabulary_and_must_differ():
     names = {f"urn:{label}": label for labels in ALL.labels for label in labels}
     as_uris = [Record(r.text, tuple(f"urn:{label}" for label in r.labels)) for r in records(ALL)]
     old, more = as_uris[:1200], as_uris[1200:]
-    model = TextModel(TextFeatures(ngrams=(1, 1)), XRLinear(**SMALL), verbose=False)
+    model = TextModel(TextFeatures(ngrams=(1, 1)), XRLinear(**SMALL), verbose=0)
     model.fit_records(old, label_names=names)
     new = Record("a new thing", ("urn:new",))
     taken = next(iter(names.values()))

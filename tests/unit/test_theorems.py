@@ -27,7 +27,7 @@ def small_problems(n_problems: int):
         yield Y, is_matched, counted, present
 
 
-def best_objective(Y, is_matched, copies: int) -> int:
+def most_reached(Y, is_matched, copies: int) -> int:
     """Try every assignment of at most `copies` clusters a label; labels do not interact."""
     n_clusters = is_matched.shape[1]
     total = 0
@@ -55,7 +55,7 @@ def test_theorem_1_set_cover_is_an_assignment_of_one_label():
             is_cover = any(
                 set().union(*some) == set(range(n_elements)) for some in combinations(sets, copies)
             )
-            assert (best_objective(Y, is_matched, copies) == n_elements) == is_cover
+            assert (most_reached(Y, is_matched, copies) == n_elements) == is_cover
             answers.add(is_cover)
     assert answers == {True, False}
 
@@ -87,20 +87,20 @@ def test_with_a_beam_of_one_the_closed_form_is_the_best_assignment():
         present = LabelClusters.from_partition(np.zeros(n_labels, dtype=int), int(n_clusters))
         for copies in (1, 2, 3):
             made = assignment.closed_form(counted, present, copies)
-            assert made.objective_after == best_objective(Y, is_matched, copies)
+            assert made.reached_after == most_reached(Y, is_matched, copies)
 
 
 def test_theorem_3_the_closed_form_reaches_at_least_what_any_partition_reaches():
     for Y, is_matched, counted, present in small_problems(150):
         partitions = product(range(present.n_clusters), repeat=present.n_labels)
         best = max(
-            oracle.objective(
+            oracle.count_reached(
                 Y, is_matched, np.eye(present.n_clusters, dtype=bool)[list(partition)]
             )
             for partition in partitions
         )
         for copies in (1, 2, 3):
-            assert assignment.closed_form(counted, present, copies).objective_after >= best
+            assert assignment.closed_form(counted, present, copies).reached_after >= best
 
 
 def test_theorem_3_is_not_strict():
@@ -109,4 +109,4 @@ def test_theorem_3_is_not_strict():
     counted = assignment.co_occurrence(sp.csr_array(Y), sp.csr_array(0.5 * Y))
     partition = LabelClusters.from_partition([0, 1], 2)
     made = assignment.closed_form(counted, partition, 2)
-    assert made.objective_after == made.objective_before == made.n_positives == 6
+    assert made.reached_after == made.reached_before == made.n_positives == 6

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polyseme.training.training_rows import choose_training_rows, cluster_targets
+from polyseme.partition.training_rows import choose_training_rows, cluster_targets
 from tests.small_problems import clusters_of, pattern, sparse
 
 TARGETS = np.array([[1, 0, 0], [0, 1, 0], [0, 0, 0]])

@@ -16,6 +16,7 @@ import uvicorn
 from polyseme import TextModel, XRLinear
 from polyseme.demo import make_corpus
 from polyseme.server.app import create_app
+from polyseme.server.connections import connections_with
 from polyseme.server.model_store import ModelStore
 from polyseme.server.settings import ServerSettings
 from tests.small_data import topics
@@ -27,8 +28,8 @@ TEXT = "The crew of the tank crossed the river under fire and the armour held."
 def text_folder(tmp_path_factory):
     """A model that takes texts; "tank" and other labels have two senses."""
     corpus = make_corpus(700, seed=0)
-    classifier = XRLinear(max_leaf_size=16, beam_size=3, assignment="coverage", verbose=False)
-    model = TextModel(classifier=classifier, verbose=False).fit(corpus.texts, corpus.labels)
+    classifier = XRLinear(max_leaf_size=16, beam_size=3, assignment="coverage", verbose=0)
+    model = TextModel(classifier=classifier, verbose=0).fit(corpus.texts, corpus.labels)
     folder = tmp_path_factory.mktemp("models") / "demo"
     model.save(folder)
     return folder
@@ -39,7 +40,7 @@ def plain_folder(tmp_path_factory):
     """A model without any names, which takes features only."""
     data = topics()
     folder = tmp_path_factory.mktemp("models") / "plain"
-    XRLinear(max_leaf_size=4, verbose=False).fit(data.X, data.Y).save(folder)
+    XRLinear(max_leaf_size=4, verbose=0).fit(data.X, data.Y).save(folder)
     return folder
 
 
@@ -49,7 +50,7 @@ def named_folder(tmp_path_factory):
     data = topics(n_labels=8)
     names = [f"word {i}" for i in range(data.X.shape[1])]
     labels = [f"Topic {i}" for i in range(8)]
-    model = XRLinear(max_leaf_size=100, verbose=False)
+    model = XRLinear(max_leaf_size=100, verbose=0)
     model.fit(data.X, data.Y, feature_names=names, label_names=labels)
     folder = tmp_path_factory.mktemp("models") / "named"
     model.save(folder)
@@ -70,8 +71,14 @@ def client(store):
 @contextmanager
 def client_with(store, **settings):
     """Yield a client of an app with settings of its own, run by a thread of this process."""
-    app = create_app(store, ServerSettings(**{"reload_seconds": 0, **settings}))
-    server = uvicorn.Server(uvicorn.Config(app, log_config=None, access_log=False))
+    chosen = ServerSettings(**{"reload_seconds": 0, **settings})
+    config = uvicorn.Config(
+        create_app(store, chosen),
+        http=connections_with(chosen),
+        log_config=None,
+        access_log=False,
+    )
+    server = uvicorn.Server(config)
     with socket.create_server(("127.0.0.1", 0)) as listener:
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()

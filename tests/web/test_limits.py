@@ -43,16 +43,76 @@ def test_a_body_that_is_too_large_is_refused(store):
         assert "more than 100 bytes" in assert_problem(large, 413)
 
 
-def test_a_body_of_unknown_length_is_refused_as_soon_as_it_is_too_large(store):
-    sent = []
+def answer_and_parts_read(app, path, parts, *, method="POST", headers=()):
+    """Ask an app without a server between; return the status and how many parts it took."""
+    waiting, statuses, n_parts = list(parts), [], len(parts)
 
-    def parts():
-        for i in range(1000):
-            sent.append(i)
-            yield b"x" * 50
+    async def receive():
+        part = waiting.pop(0)
+        return {"type": "http.request", "body": part, "more_body": bool(waiting)}
 
-    with client_with(store, max_body=100) as client:
-        assert_problem(client.post("/v1/suggest", content=parts()), 413)
+    async def send(message):
+        statuses.append(message.get("status"))
+
+    asyncio.run(app(asgi_scope(path, method, headers), receive, send))
+    return statuses[0], n_parts - len(waiting)
+
+
+def asgi_scope(path, method="POST", headers=()):
+    return {
+        "type": "http",
+        "method": method,
+        "path": path,
+        "raw_path": path.encode(),
+        "query_string": b"",
+        "headers": list(headers),
+        "http_version": "1.1",
+        "scheme": "http",
+        "server": ("server", 80),
+        "client": ("client", 1),
+    }
+
+
+def test_a_body_of_unknown_length_is_read_no_further_than_the_limit(store):
+    app = create_app(store, ServerSettings(max_body=100, reload_seconds=0))
+    assert answer_and_parts_read(app, "/v1/suggest", [b"x" * 50] * 1000) == (413, 3)
+
+
+def test_a_body_that_says_it_is_too_large_is_not_read_at_all(store):
+    app = create_app(store, ServerSettings(max_body=100, reload_seconds=0))
+    length = [(b"content-length", b"101")]
+    assert answer_and_parts_read(app, "/v1/suggest", [b"x"] * 9, headers=length) == (413, 0)
+
+
+def test_a_body_without_the_token_is_not_read_at_all(store):
+    app = create_app(store, ServerSettings(token="secret", reload_seconds=0))
+    for path in ("/v1/suggest", "/v1/explain", "/v1/suggest-batch", "/metrics"):
+        assert answer_and_parts_read(app, path, [b"x"] * 9) == (401, 0)
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [
+        ("POST", "/", 405),
+        ("POST", "/page/app.js", 405),
+        ("POST", "/healthz", 405),
+        ("POST", "/metrics", 405),
+        ("POST", "/openapi.json", 405),
+        ("POST", "/nothing", 404),
+        ("POST", "/v1/nothing", 404),
+        ("POST", "/v1/models", 405),
+        ("POST", "/v1/suggest/", 307),
+        ("PUT", "/v1/suggest", 405),
+        ("DELETE", "/v1/suggest", 405),
+        ("OPTIONS", "/nothing", 404),
+        ("GET", "/v1/models", 200),
+        ("GET", "/healthz", 200),
+    ],
+)
+def test_where_no_body_is_wanted_none_is_read(store, method, path, status):
+    app = create_app(store, ServerSettings(reload_seconds=0))
+    parts = [b"x" * 1000] * 9
+    assert answer_and_parts_read(app, path, parts, method=method) == (status, 0)
 
 
 def test_a_text_that_is_too_long_is_refused(store):
@@ -116,19 +176,7 @@ def test_a_client_that_sends_too_slowly_is_told_so(store):
         sent.append(message)
 
     app = create_app(store, ServerSettings(body_seconds=0.05, reload_seconds=0))
-    scope = {
-        "type": "http",
-        "method": "POST",
-        "path": "/v1/suggest",
-        "raw_path": b"/v1/suggest",
-        "query_string": b"",
-        "headers": [],
-        "http_version": "1.1",
-        "scheme": "http",
-        "server": ("server", 80),
-        "client": ("client", 1),
-    }
-    asyncio.run(app(scope, receive, send))
+    asyncio.run(app(asgi_scope("/v1/suggest"), receive, send))
     assert sent[0]["status"] == 408
     assert (b"content-type", b"application/problem+json") in sent[0]["headers"]
 

@@ -75,7 +75,7 @@ def test_a_label_shows_its_senses(client, store):
         assert shown["share"] == pytest.approx(sense.share, abs=1e-4)
         assert [(one["name"], one["weight"]) for one in shown["words"]] == sense.strongest
         assert [one["name"] for one in shown["neighbours"]] == sense.neighbours
-        assert shown["examples"] == store.current().model.slot_examples.of(sense.slot)
+        assert shown["examples"] == store.current().tagger.model.slot_examples.of(sense.slot)
     assert any(shown["examples"] for shown in found["senses"])
 
 
@@ -102,7 +102,8 @@ def test_a_cluster_shows_its_labels_and_its_place(client, store):
 def test_the_tree_has_all_nodes_and_links(client, store):
     model = store.current().classifier
     found = get(client, "/v1/tree", links=10)
-    assert found["fan_outs"] == list(model.tree_.fan_outs)
+    starts = [model.tree_.child_starts(i).tolist() for i in range(model.tree_.n_levels)]
+    assert found["starts"] == starts
     sizes = [len(level) for level in found["levels"]]
     assert sizes == [model.tree_.n_nodes(i + 1) for i in range(model.tree_.n_levels)]
     assert [one["n_labels"] for one in found["levels"][-1]] == model.clusters_.sizes.tolist()
@@ -115,7 +116,7 @@ def test_the_tree_has_all_nodes_and_links(client, store):
 
 def test_a_tree_without_levels_is_one_cluster(client):
     found = get(client, "/v1/tree", model="named")
-    assert found["fan_outs"] == [1]
+    assert found["starts"] == [[0, 1]]
     assert [[one["n_labels"] for one in level] for level in found["levels"]] == [[8]]
     assert get(client, "/v1/clusters/0", model="named")["path"] == [0]
 
@@ -171,15 +172,15 @@ def test_features_are_explained_as_well(client):
 
 def test_quality_is_the_report_of_the_model(client, store):
     found = get(client, "/v1/quality")
-    assert found["report"]["accuracy"] == store.current().model.report["accuracy"]
-    assert found["threshold"] == store.current().model.threshold
+    assert found["report"]["accuracy"] == store.current().tagger.model.report["accuracy"]
+    assert found["threshold"] == store.current().tagger.model.threshold
     assert get(client, "/v1/quality", model="plain")["report"] is None
     assert found["added_since_report"] is None
 
 
 def test_quality_lists_all_phases_of_a_text_model(client, store):
     seconds = get(client, "/v1/quality")["seconds"]
-    assert list(seconds.items()) == list(store.current().model.phase_seconds.items())
+    assert list(seconds.items()) == list(store.current().tagger.model.phase_seconds.items())
     assert {"Computing features", "Training without held-out documents"} <= set(seconds)
     assert "Training the ranker" in get(client, "/v1/quality", model="plain")["seconds"]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import shutil
 import threading
@@ -10,6 +11,7 @@ import time
 import numpy as np
 import pytest
 
+import polyseme
 from polyseme import XRLinear
 from polyseme.server import model_store
 from polyseme.server.model_store import ModelStore, models_named
@@ -20,7 +22,7 @@ QUESTION = {"features": [[0, 1.0]], "limit": 1}
 
 def save_model(folder, names):
     X = np.eye(3, dtype=np.float32)
-    XRLinear(verbose=False).fit(X, X, label_names=names).save(folder)
+    XRLinear(verbose=0).fit(X, X, label_names=names).save(folder)
 
 
 @pytest.fixture
@@ -104,6 +106,77 @@ def test_a_damaged_replacement_leaves_the_old_model_in_service(folder, damage, c
         assert store.refresh() == ["model"]
         assert best(client) == "new a"
         assert client.get("/healthz").json()["status"] == "ok"
+
+
+def wait_for(client, wanted):
+    until = time.monotonic() + 10
+    while client.get("/healthz").json()["status"] != wanted:
+        assert time.monotonic() < until, f"the server is never {wanted}"
+        time.sleep(0.02)
+    return client.get("/healthz").json()["models"]["model"]
+
+
+def test_a_replacement_that_fails_in_an_unforeseen_way_does_not_end_the_watch(folder, caplog):
+    is_broken, outcomes = threading.Event(), []
+
+    def load(path, **options):
+        if is_broken.is_set():
+            raise KeyError(f"secret {path}")
+        return polyseme.load(path, **options)
+
+    store = ModelStore(
+        {"model": folder}, load=load, on_load=lambda name, outcome: outcomes.append(outcome)
+    )
+    with client_with(store, reload_seconds=0.02) as client:
+        for names in (["second", "b", "c"], ["third", "b", "c"]):
+            served, logged = best(client), len(caplog.records)
+            is_broken.set()
+            save_model(folder, names)
+            error = wait_for(client, "degraded")["error"]
+            assert "KeyError" in error
+            assert "secret" not in error
+            time.sleep(0.1)
+            assert best(client) == served
+            assert len(caplog.records) == logged + 1  # once, though it looks again and again
+            assert outcomes[-1] == "failed"
+            is_broken.clear()
+            save_model(folder, names)
+            wait_for(client, "ok")
+            assert best(client) == names[0]
+
+
+def test_a_watch_that_cannot_look_says_so_once_and_goes_on(folder, monkeypatch, caplog):
+    store = ModelStore({"model": folder})
+    refresh, calls = store.refresh, []
+
+    def failing():
+        calls.append(None)
+        if len(calls) < 5:
+            raise RuntimeError("out of order")
+        return refresh()
+
+    monkeypatch.setattr(store, "refresh", failing)
+    with client_with(store, reload_seconds=0.02) as client:
+        save_model(folder, ["new a", "new b", "new c"])
+        until = time.monotonic() + 10
+        while best(client) != "new a" and time.monotonic() < until:
+            time.sleep(0.02)
+        assert best(client) == "new a"
+    assert caplog.text.count("looking for replaced models failed") == 1
+
+
+def test_features_of_an_unknown_kind_leave_the_old_model_in_service(text_folder, tmp_path):
+    folder = tmp_path / "model"
+    shutil.copytree(text_folder, folder)
+    store = ModelStore({"model": folder})
+    sound = (folder / "model.json").read_text()
+    damaged = json.loads(sound)
+    damaged["description"]["features"]["parameters"]["analyzer"] = []
+    with client_with(store, reload_seconds=0.02) as client:
+        (folder / "model.json").write_text(json.dumps(damaged))
+        assert "analyzer must be" in wait_for(client, "degraded")["error"]
+        (folder / "model.json").write_text(sound)
+        wait_for(client, "ok")
 
 
 def test_a_folder_that_arrives_in_parts_is_tried_again(folder, monkeypatch):

@@ -19,7 +19,7 @@ def as_pairs(row):
 
 def test_a_text_gets_the_labels_that_the_model_suggests(client, store):
     texts = make_corpus(20, seed=1).texts
-    expected = store.current().model.suggest(texts, limit=5)
+    expected = store.current().tagger.model.suggest(texts, limit=5)
     for text, wanted in zip(texts, expected, strict=True):
         answer = client.post("/v1/suggest", json={"text": text, "limit": 5}).json()
         assert answer["model"] == "demo"
@@ -44,7 +44,7 @@ def test_an_empty_batch_has_no_results(client):
 
 def test_features_by_number_get_what_the_model_predicts(client, store):
     X = topics().X_test
-    labels, scores = store.current("plain").model.predict_top_k(X, 4)
+    labels, scores = store.current("plain").classifier.predict_top_k(X, 4)
     rows = [as_pairs(X[[i]]) for i in range(5)]
     body = {"model": "plain", "features": rows, "limit": 4}
     results = client.post("/v1/suggest-batch", json=body).json()["results"]
@@ -71,7 +71,7 @@ def test_features_by_name_get_what_features_by_number_get(client):
 
 
 def test_a_text_model_takes_features_and_answers_with_the_same_probabilities(client, store):
-    row = store.current().model.features.transform([TEXT])
+    row = store.current().tagger.model.features.transform([TEXT])
     by_features = client.post("/v1/suggest", json={"features": as_pairs(row)}).json()
     assert by_features == client.post("/v1/suggest", json={"text": TEXT}).json()
 
@@ -107,7 +107,7 @@ def test_questions_of_different_kinds_are_answered_in_one_batch(store):
     from polyseme.server.served_model import Question
 
     served = store.current()
-    row = served.row_of(as_pairs(served.model.features.transform([TEXT])))
+    row = served.row_of(as_pairs(served.tagger.model.features.transform([TEXT])))
     questions = [
         Question(TEXT, 3, 0.0),
         Question(row, 5, 0.0),
@@ -133,11 +133,15 @@ def test_questions_of_different_kinds_are_answered_in_one_batch(store):
         ({"text": "a", "threshold": 2}, 422, "a probability from 0 to 1"),
         ({"text": "a", "treshold": 0.5}, 422, "/treshold"),
         ({"text": 5}, 422, "/text"),
-        ({"features": {"no such word": 1}}, 422, "has no feature 'no such word'"),
-        ({"model": "plain", "features": {"tank": 1}}, 422, "'tank' must be a number"),
+        (
+            {"features": {"no such word": 1}},
+            422,
+            "has no feature 'no such word'",
+        ),
+        ({"model": "plain", "features": {"tank": 1}}, 422, "a number instead of 'tank'"),
         ({"model": "plain", "features": [[97, 1]]}, 422, "has features 0 to 96"),
         ({"model": "plain", "features": [[-1, 1]]}, 422, "has features 0 to 96"),
-        ({"model": "plain", "features": {"97": 1}}, 422, "has features 0 to 96"),
+        ({"model": "plain", "features": {"97": 1}}, 422, "numbered from 0 to 96"),
         ({"model": "plain", "features": [[1, 1], [1, 2]]}, 422, "given twice"),
         ({"model": "plain", "features": [[1, 1e30]]}, 422, "must lie between"),
     ],

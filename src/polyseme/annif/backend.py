@@ -29,7 +29,7 @@ from polyseme.annif.documents import (
     write_records,
 )
 from polyseme.annif.settings import read_setting, untrained_model
-from polyseme.files.loading import load
+from polyseme.tagger import Tagger, open_tagger, tagger_for
 from polyseme.text import TextModel, open_corpus
 from polyseme.training.update import Update
 
@@ -42,7 +42,7 @@ OWN_WORDS = "polyseme"  # in the place of an analyzer, where a project has none
 class _Ready:
     """A model, and the present number in the vocabulary of each of its labels, or -1."""
 
-    model: TextModel
+    tagger: Tagger
     subject_ids: npt.NDArray[np.int64]
 
 
@@ -62,7 +62,7 @@ class PolysemeBackend(AnnifLearningBackend):  # type: ignore[misc]
     def initialize(self, parallel: bool = False) -> None:
         """Load the model, if it is not loaded; processes side by side get a thread each."""
         if self._ready is None:
-            self._ready = self._made_ready(self._load(n_threads=1 if parallel else None))
+            self._ready = self._made_ready(self._load(n_jobs=1 if parallel else None))
 
     def _train(self, corpus: Any, params: dict[str, Any], jobs: int = 0) -> None:
         model = self._untrained(params, jobs)
@@ -82,7 +82,7 @@ class PolysemeBackend(AnnifLearningBackend):  # type: ignore[misc]
     def _learn(self, corpus: Any, params: dict[str, Any]) -> None:
         with self._learning:
             # Whoever is suggesting keeps the present model, so the new one is another object.
-            model = self._load(n_threads=None)
+            model = self._load(n_jobs=None)
             if model.training_data is None:
                 raise NotSupportedException(
                     "the model was trained without allow_learn=true and does not hold the "
@@ -114,10 +114,10 @@ class PolysemeBackend(AnnifLearningBackend):  # type: ignore[misc]
             limit = read_setting(params, "limit", "int", 100)
             if limit < 1:
                 raise ValueError(f"limit must be a whole number of at least 1, not {limit}.")
-        model, subject_ids = self._ready.model, self._ready.subject_ids
-        X = model.features.rows([self._prepared(document.text) for document in documents])
-        labels, scores = model.classifier.predict_top_k(X, min(limit, model.classifier.n_labels_))
-        probabilities = model.calibration(scores)
+        tagger, subject_ids = self._ready.tagger, self._ready.subject_ids
+        X = tagger.rows([self._prepared(document.text) for document in documents])
+        labels, scores = tagger.rank(X, limit)
+        probabilities = tagger.shown(scores)
         ids = subject_ids[labels]
         has_words = np.diff(X.starts) > 0
         kept = (labels >= 0) & (ids >= 0) & (probabilities > 0) & has_words[:, np.newaxis]
@@ -132,7 +132,7 @@ class PolysemeBackend(AnnifLearningBackend):  # type: ignore[misc]
                 params,
                 analyzer="token" if self.project.analyzer_spec else "word",
                 keep_data=annif.util.boolean(params.get("allow_learn", False)),
-                n_threads=jobs or None,
+                n_jobs=jobs or None,
             )
 
     def _keep_documents(self, corpus: Any) -> None:
@@ -161,18 +161,19 @@ class PolysemeBackend(AnnifLearningBackend):  # type: ignore[misc]
             self._check_analyzer(analyzer_of_file(self._train_file), "The kept documents were")
         self.info("reusing documents of an earlier training")
 
-    def _load(self, n_threads: int | None) -> TextModel:
+    def _load(self, n_jobs: int | None) -> TextModel:
         if not (self._model_folder / "model.json").exists():
             raise NotInitializedException(
                 f"model {self._model_folder} not found", backend_id=self.backend_id
             )
         self.debug(f"loading model from {self._model_folder}")
         with self._one_sentence():
-            model = load(self._model_folder, n_threads=n_threads)
-            if not isinstance(model, TextModel) or model.label_uris is None:
+            tagger = open_tagger(self._model_folder, n_jobs=n_jobs)
+            if tagger.label_uris is None:
                 raise ValueError(f"{self._model_folder} was not trained by Annif.")
+        model: TextModel = tagger.model
         self._check_analyzer(model.reading.get("analyzer"), "The model was")
-        model.verbose = model.classifier.verbose = False
+        model.verbose = model.classifier.verbose = 0
         return model
 
     def _check_analyzer(self, used: str | None, what: str) -> None:
@@ -187,7 +188,9 @@ class PolysemeBackend(AnnifLearningBackend):  # type: ignore[misc]
         # By URI, since numbers change when a vocabulary is loaded anew.
         by_uri = self.project.subjects.by_uri
         found = [by_uri(str(uri), warnings=False) for uri in model.label_uris or ()]
-        return _Ready(model, np.array([-1 if one is None else one for one in found], np.int64))
+        return _Ready(
+            tagger_for(model), np.array([-1 if one is None else one for one in found], np.int64)
+        )
 
     def _records(self, corpus: Any) -> Iterator[Any]:
         return records_of(corpus.documents, self.project.subjects, self._prepared)

@@ -1,54 +1,59 @@
-"""What a backbone has to offer to gain labels with several senses."""
+"""What a backbone has to offer to gain labels with several senses, and what it may offer besides.
+
+A backbone is a matcher, which finds a few clusters for a document, and a ranker, which scores the
+slots in them. Both see clusters and slots only, never labels with several senses. What they learn
+follows from the task and the run alone, so that it is the same in any pieces, on any machine.
+
+Scores. What `match` stores was visited, and so was what `score` stores, whatever the value: a zero
+or a negative number counts. The ranker is given the clusters' scores and combines them with its
+own: what it returns is final but for the merging of a label's slots. Scores of the kinds here lie
+between 0 and 1 and multiply, so that nothing below a node exceeds it; other ranges work (they are
+compared within a document only), but thresholds and `predict` expect 0 to 1.
+
+The optional protocols are asked for by `isinstance`, never by the type of a backbone.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Protocol, TypeVar
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol, TypeVar, runtime_checkable
 
-from polyseme.inputs.sparse_rows import SparsePattern, SparseRows
+import numpy as np
+import numpy.typing as npt
+
+from polyseme.backbones.tasks import MatchingTask, RankingTask
+from polyseme.files.stored_model import StoredModel
+from polyseme.inputs.documents import Documents
+from polyseme.inputs.sparse_rows import SparseRows
+from polyseme.machine.run import Run
 from polyseme.partition.label_clusters import LabelClusters
 from polyseme.partition.label_tree import LabelTree
 
-__all__ = ["Matcher", "ProgressCallback", "Ranker"]
+__all__ = [
+    "Descends",
+    "Encodes",
+    "Fuses",
+    "Matcher",
+    "ModelShape",
+    "Ranker",
+    "SlotWeights",
+    "Stores",
+    "Walk",
+    "Weighs",
+]
 
-ProgressCallback = Callable[[int], None]
-M = TypeVar("M", bound="Matcher")
+Self = TypeVar("Self")
+TopK = tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]
 
 
 class Matcher(Protocol):
-    """Finds a few clusters for a document. `copy.deepcopy` of an untrained one is another."""
+    """Finds a few clusters for a document."""
 
-    def fit(
-        self: M,
-        X: SparseRows,
-        cluster_targets: SparsePattern,
-        tree: LabelTree,
-        *,
-        start_from: M | None = None,
-        is_draft: bool = False,
-        progress: ProgressCallback | None = None,
-    ) -> M:
-        """Learn to match documents to clusters.
-
-        Parameters
-        ----------
-        X : SparseRows, shape (n_documents, n_features)
-        cluster_targets : SparsePattern, shape (n_documents, n_clusters)
-            The clusters of each document's labels.
-        tree : LabelTree
-            What lies above the clusters, for matchers that want it.
-        start_from : matcher, optional
-            A matcher that was trained for other targets, to be tuned rather than begun anew
-            where the kind of matcher allows.
-        is_draft : bool
-            Whether this training only has to tell where labels belong, and is followed by
-            another: it may then be done in haste.
-        """
+    def fit(self: Self, documents: Documents, task: MatchingTask, run: Run) -> Self:
+        """Learn to match documents to clusters; progress counts nodes of the tree."""
         ...
 
-    def match(
-        self, X: SparseRows, beam_size: int, *, progress: ProgressCallback | None = None
-    ) -> SparseRows:
+    def match(self, documents: Documents, beam_size: int, run: Run) -> SparseRows:
         """Return the `beam_size` best clusters of each document with their scores.
 
         Returns
@@ -61,42 +66,139 @@ class Matcher(Protocol):
 class Ranker(Protocol):
     """Scores the slots of the clusters that a document was matched to."""
 
-    def fit(
-        self,
-        X: SparseRows,
-        Y: SparsePattern,
-        clusters: LabelClusters,
-        training_rows: SparsePattern,
-        *,
-        own_documents: SparsePattern | None = None,
-        progress: ProgressCallback | None = None,
-    ) -> Ranker:
-        """Learn one classifier for each slot.
-
-        Parameters
-        ----------
-        X : SparseRows, shape (n_documents, n_features)
-        Y : SparsePattern, shape (n_documents, n_labels)
-        clusters : LabelClusters
-        training_rows : SparsePattern, shape (n_documents, n_clusters)
-            The documents that the slots of each cluster are trained on.
-        own_documents : SparsePattern, shape (n_documents, n_clusters), optional
-            If given, a slot has only those positives that are listed here for its cluster.
-        """
+    def fit(self: Self, documents: Documents, task: RankingTask, run: Run) -> Self:
+        """Learn a classifier for each slot; progress counts slots."""
         ...
 
     def score(
-        self,
-        X: SparseRows,
-        matched: SparseRows,
-        clusters: LabelClusters,
-        *,
-        progress: ProgressCallback | None = None,
+        self, documents: Documents, matched: SparseRows, clusters: LabelClusters, run: Run
     ) -> SparseRows:
-        """Return the scores of all slots of the matched clusters; what is stored was visited.
+        """Return the scores of all slots of the matched clusters.
 
         Returns
         -------
         SparseRows, shape (n_documents, n_slots)
         """
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class ModelShape:
+    """The sizes that the arrays of a stored matcher or ranker have to fit.
+
+    Attributes
+    ----------
+    n_sparse, n_dense : int
+        Columns of the sparse and of the dense part of the features.
+    tree : LabelTree
+    clusters : LabelClusters
+    """
+
+    n_sparse: int
+    n_dense: int
+    tree: LabelTree
+    clusters: LabelClusters
+
+    @property
+    def n_features(self) -> int:
+        """Number of features, both kinds together."""
+        return self.n_sparse + self.n_dense
+
+
+@runtime_checkable
+class Stores(Protocol):
+    """Can be saved: a matcher or ranker that gives what it learned as arrays."""
+
+    def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """Return what was learned, by name."""
+        ...
+
+    def restore(self, stored: StoredModel, shape: ModelShape) -> None:
+        """Take over the arrays of a saved one, in a fresh object, after checking all of them."""
+        ...
+
+
+class SlotWeights(NamedTuple):
+    """A linear classifier: its margin is ``bias`` plus the weights times a document's features."""
+
+    features: npt.NDArray[np.int32]
+    weights: npt.NDArray[np.float32]
+    bias: float
+
+
+@runtime_checkable
+class Weighs(Protocol):
+    """Has weights that words of senses, and explanations, are read from."""
+
+    def weights_of(
+        self, number: int, level: int = 0, features: npt.NDArray[np.int32] | None = None
+    ) -> SlotWeights:
+        """Return one classifier.
+
+        Parameters
+        ----------
+        number : int
+            For a ranker that of a slot, counted over all clusters; for a matcher that of a node.
+        level : int
+            The level of the node, from 1 just below the root; of no use to a ranker.
+        features : ndarray of int32, optional
+            Look only at these.
+        """
+        ...
+
+    def all_weights(self, level: int = 0) -> SparseRows:
+        """Return the weights of all slots, or of all nodes of a level, shape (n_features, n)."""
+        ...
+
+    def n_weights(self, level: int = 0) -> int:
+        """Return how many these are."""
+        ...
+
+
+@runtime_checkable
+class Descends(Protocol):
+    """A matcher that walks down the tree and can say which nodes it kept on the way."""
+
+    def beams(self, documents: Documents, beam_size: int, run: Run) -> list[SparseRows]:
+        """Return the kept nodes of each level below the root with their scores.
+
+        Returns
+        -------
+        list of SparseRows, shape (n_documents, n_nodes) each
+            The last is what `match` gives.
+        """
+        ...
+
+
+@runtime_checkable
+class Encodes(Protocol):
+    """A matcher that makes more features of documents, for the ranker."""
+
+    def encode(self, documents: Documents, run: Run) -> Documents:
+        """Return the documents with what the ranker is to see."""
+        ...
+
+
+class Walk(Protocol):
+    """The whole way of documents, from features to merged labels, in one go."""
+
+    def top_k(self, documents: Documents, beam_size: int, k: int, merge: str, run: Run) -> TopK:
+        """Return the k best labels of each document, padded with -1, and their scores."""
+        ...
+
+    def all_scores(self, documents: Documents, beam_size: int, merge: str, run: Run) -> SparseRows:
+        """Return the scores of all labels that are reached, shape (n_documents, n_labels)."""
+        ...
+
+    def top_k_of_row(self, row: Any, beam_size: int, k: int, merge: str) -> TopK | None:
+        """Answer for a single plain ``csr`` row, or decline by None if it is not one."""
+        ...
+
+
+@runtime_checkable
+class Fuses(Protocol):
+    """A matcher that can be put together with its ranker, to be quicker than one by one."""
+
+    def fused_with(self, ranker: Any, clusters: LabelClusters) -> Walk | None:
+        """Return the walk through both; None if the ranker is not of the right kind."""
         ...

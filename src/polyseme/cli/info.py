@@ -6,12 +6,9 @@ from pathlib import Path
 
 import click
 
-import polyseme
+from polyseme.cli.report import print_report
 from polyseme.cli.shared import common_options, console, path_argument, plain_table, print_json
-from polyseme.cli.summary import summary_of
-from polyseme.cli.text_report import print_report
-from polyseme.text.model import TextModel
-from polyseme.training.update import added_since_training
+from polyseme.tagger import open_tagger
 
 __all__ = ["info"]
 
@@ -25,60 +22,49 @@ STALE = (
 @common_options(threads=False)
 def info(model: Path, n_threads: int | None, seed: int, as_json: bool) -> None:
     """Show what is in a model: its sizes, slots and parameters."""
-    loaded = polyseme.load(model)
-    texts = loaded if isinstance(loaded, TextModel) else None
-    if isinstance(loaded, TextModel):
-        loaded = loaded.classifier
+    tagger = open_tagger(model)
     n_bytes = sum(file.stat().st_size for file in model.rglob("*") if file.is_file())
-    summary = {"model": str(model), "n_bytes": n_bytes, **summary_of(loaded)}
-    added = added_since_training(loaded)
-    summary["updates"] = loaded.updates_
-    summary["seconds"] = dict(loaded.phase_seconds_ if texts is None else texts.phase_seconds)
-    if texts is not None:
-        summary["text"] = {
-            "features": texts.features.describe()["parameters"],
-            "calibration": texts.calibration.method,
-            "threshold": texts.threshold,
-            "reading": texts.reading,
-            "report": texts.report,
-            "added_since_report": added if texts.report else None,
-        }
+    about, seconds = tagger.sizes(), tagger.phase_seconds
+    added, texts = tagger.added_since_training, tagger.about_texts()
     if as_json:
-        print_json(summary)
+        updates = {"updates": tagger.classifier.updates_, "seconds": seconds}
+        of_texts = {"text": texts} if texts else {}
+        print_json({"model": str(model), "n_bytes": n_bytes, **about, **updates, **of_texts})
         return
 
-    sizes = summary["cluster_sizes"]
     by_copies = ", ".join(
-        f"{n_labels:,} with {copies}" for copies, n_labels in summary["labels_by_copies"].items()
+        f"{n_labels:,} with {copies}" for copies, n_labels in about["labels_by_copies"].items()
     )
+    sizes = "{smallest} to {largest}, median {median:g}".format(**about["cluster_sizes"])
     rows = [
-        ("labels", f"{summary['n_labels']:,}" + _named(summary["has_label_names"])),
-        ("features", f"{summary['n_features']:,}" + _named(summary["has_feature_names"])),
-        ("clusters", f"{summary['n_clusters']:,}"),
-        ("slots", f"{summary['n_slots']:,}"),
+        ("documents", f"{about['n_documents']:,}"),
+        ("labels", f"{about['n_labels']:,}" + _named(about["has_label_names"])),
+        ("features", f"{about['n_features']:,}" + _named(about["has_feature_names"])),
+        ("clusters", f"{about['n_clusters']:,}"),
+        ("slots", f"{about['n_slots']:,}"),
         ("labels by slots", by_copies),
-        ("slots a cluster", "{smallest} to {largest}, median {median:g}".format(**sizes)),
+        ("slots a cluster", sizes),
         ("size on disk", f"{n_bytes / 1e6:,.1f} MB"),
     ]
     if added is not None:
         rows.append(("added since training", _counted(added, "{} and {}")))
-    if texts is not None:
-        rows.insert(0, ("kind", f"texts, n-grams of {texts.features.analyzer}s"))
-        rows.append(("threshold", f"{texts.threshold:.3f}"))
-        rows.append(("probabilities", texts.calibration.method))
+    if texts:
+        rows.insert(0, ("kind", f"texts, n-grams of {texts['features']['analyzer']}s"))
+        rows.append(("threshold", f"{texts['threshold']:.3f}"))
+        rows.append(("probabilities", texts["calibration"]))
     out = console()
     out.print(plain_table(("Model", str(model)), rows))
     out.print()
-    out.print(plain_table(("Parameter", "Value"), summary["parameters"].items()))
-    if summary["seconds"]:
+    out.print(plain_table(("Parameter", "Value"), about["parameters"].items()))
+    if seconds:
         out.print()
-        timed = [(phase, f"{taken:.2f}") for phase, taken in summary["seconds"].items()]
+        timed = [(phase, f"{taken:.2f}") for phase, taken in seconds.items()]
         out.print(plain_table(("Training phase", "Seconds"), timed, numbers=[1]))
-    if texts is not None and texts.report:
+    if tagger.report:
         out.print()
         if added is not None:
             out.print(_counted(added, STALE), soft_wrap=True)
-        print_report(out, texts.report)
+        print_report(out, tagger.report)
 
 
 def _counted(added: dict[str, int], sentence: str) -> str:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from rich.columns import Columns
 from rich.console import Console
 from rich.panel import Panel
 from rich.text import Text
 
+from polyseme.inputs.excerpts import excerpt
 from polyseme.senses.describe import Sense
 
 __all__ = ["print_senses"]
@@ -25,8 +26,6 @@ def print_senses(
     *,
     differ: bool = True,
     titles: Sequence[str] | None = None,
-    texts: Mapping[int, str] | Sequence[str] | None = None,
-    examples: Sequence[Sequence[str]] | None = None,
 ) -> None:
     """Print the senses of a label: panels side by side on a terminal, plain lines elsewhere.
 
@@ -36,17 +35,11 @@ def print_senses(
         Whether to call them senses; else a line says that they are slots of one sense.
     titles : sequence of str, optional
         What to call each sense; by default they are numbered.
-    texts : sequence of str, optional
-        The texts that the senses' documents are rows of.
-    examples : sequence of lists of str, optional
-        Texts of each sense, where documents are not known by their rows.
     """
     if titles is None:
         noun = "sense" if differ or len(senses) == 1 else "slot"
         titles = [f"{noun} {number}" for number in range(1, len(senses) + 1)]
-    if examples is None:
-        examples = [[] for _ in senses]
-    bodies = [_body(sense, texts, few) for sense, few in zip(senses, examples, strict=True)]
+    bodies = [_body(sense) for sense in senses]
     if not differ and len(senses) > 1:
         n = NUMBERS.get(len(senses), str(len(senses)))
         out.print(
@@ -67,9 +60,7 @@ def print_senses(
     out.print(Columns(panels, padding=(0, 1)))
 
 
-def _body(
-    sense: Sense, texts: Mapping[int, str] | Sequence[str] | None, examples: Sequence[str]
-) -> Text:
+def _body(sense: Sense) -> Text:
     parts = {
         "words": _listed([name for name, _ in sense.strongest]),
         "beside": _listed(sense.neighbours),
@@ -77,10 +68,8 @@ def _body(
     }
     if sense.documents:
         parts["rows"] = _listed(sense.documents)
-        if texts is not None:
-            parts["such as"] = _excerpt(texts[sense.documents[0]])
-    elif examples:
-        parts["such as"] = _excerpt(examples[0])
+    if sense.examples:
+        parts["such as"] = excerpt(sense.examples[0], EXCERPT)
     return Text("\n").join(
         Text.assemble((f"{name}: ", "dim"), value) for name, value in parts.items()
     )
@@ -88,8 +77,3 @@ def _body(
 
 def _listed(names: Sequence[object]) -> str:
     return ", ".join(map(str, names)) or "none"
-
-
-def _excerpt(text: str) -> str:
-    text = " ".join(text.split())
-    return text if len(text) <= EXCERPT else text[: EXCERPT - 3].rstrip() + "..."

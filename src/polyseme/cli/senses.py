@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import click
 
-import polyseme
-from polyseme import XRLinear, datasets
+from polyseme.cli.corpus_options import reading_options
+from polyseme.cli.documents import Labelled, read_labelled
 from polyseme.cli.errors import note
 from polyseme.cli.rendering import print_senses
 from polyseme.cli.shared import common_options, console, path_argument, plain_table, print_json
-from polyseme.cli.text_options import opened_corpus, reading_options
-from polyseme.senses.describe import label_number, most_split, senses_of, slots_differ
-from polyseme.text.corpora import Record
-from polyseme.text.model import TextModel
-from polyseme.text.sense_texts import senses_in_corpus
+from polyseme.tagger import Tagger, open_tagger
 
 __all__ = ["senses"]
 
@@ -50,7 +45,7 @@ def senses(
     n_threads: int | None,
     seed: int,
     as_json: bool,
-    **text_options: Any,
+    **options: Any,
 ) -> None:
     """Show the senses of a label, by name or number.
 
@@ -58,43 +53,33 @@ def senses(
     many of the label's documents reach it. Without LABEL, lists the labels that were split
     most.
     """
-    loaded = polyseme.load(model, n_threads=n_threads)
-    of_texts = loaded if isinstance(loaded, TextModel) else None
-    if isinstance(loaded, TextModel):
-        loaded = loaded.classifier
+    tagger = open_tagger(model, n_jobs=n_threads)
     if label is None:
-        _list_most_split(loaded, n_shown, as_json)
+        _list_most_split(tagger, n_shown, as_json)
         return
-    many = {"n_features": n_shown, "n_neighbours": n_shown, "n_documents": n_shown}
-    texts: Any = None
-    if of_texts is not None:
-        number = of_texts.label_number(label)
-        corpus: Iterable[Record] = ()
-        if data is not None:
-            corpus = opened_corpus(data, text_options, like=of_texts.reading)
-        found, texts = senses_in_corpus(of_texts, number, corpus, **many)
-    else:
-        number = label_number(loaded, label)
-        X, Y = None, None
-        if data is not None:
-            dataset = datasets.load(data, n_threads=n_threads)
-            X, Y, texts = dataset.X_train, dataset.Y_train, dataset.train_texts
-        found = senses_of(loaded, number, X, Y, **many)
-    differ = slots_differ(loaded, number)
-    name = number if loaded.label_names_ is None else loaded.label_names_[number]
-    kept = None if of_texts is None else of_texts.slot_examples
-    examples = None if kept is None else [kept.of(sense.slot)[:n_shown] for sense in found]
+    number = tagger.label_number(label)
+    known = Labelled(None)
+    if data is not None:
+        known = read_labelled(tagger, data, options, n_threads)
+    found = tagger.senses(
+        number,
+        known.documents,
+        known.labels,
+        texts=known.texts,
+        n_features=n_shown,
+        n_neighbours=n_shown,
+        n_documents=n_shown,
+    )
+    name, differ = tagger.label_name(number), tagger.slots_differ(number)
     if as_json:
         listed = [dataclasses.asdict(sense) for sense in found]
-        for sense, few in zip(listed, examples or [], strict=False):
-            sense["examples"] = few
         print_json({"label": number, "name": name, "slots_differ": differ, "senses": listed})
         return
-    print_senses(console(), str(name), found, differ=differ, texts=texts, examples=examples)
+    print_senses(console(), str(name), found, differ=differ)
 
 
-def _list_most_split(model: XRLinear, n_labels: int, as_json: bool) -> None:
-    found = most_split(model, n_labels)
+def _list_most_split(tagger: Tagger, n_labels: int, as_json: bool) -> None:
+    found = tagger.most_split(n_labels)
     if as_json:
         print_json([{"label": label, "split": split} for label, split in found])
         return

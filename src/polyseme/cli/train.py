@@ -7,16 +7,16 @@ from typing import Any
 
 import click
 
-from polyseme import XRLinear, datasets
-from polyseme.cli.estimate import estimate_on_matrices
+from polyseme import XRLinear
+from polyseme.cli.corpus_options import take, training_options
 from polyseme.cli.estimator_options import parameter_options, read_config
+from polyseme.cli.report import print_report, print_sizes, seconds_table
 from polyseme.cli.shared import console, json_option, path_argument, plain_table, print_json
-from polyseme.cli.summary import summary_of
-from polyseme.cli.text_options import is_text, refuse_text_options, take, training_options
-from polyseme.cli.text_train import estimate_on_texts, train_on_texts
+from polyseme.cli.training_jobs import job_for
 from polyseme.estimators.parameters import check_parameters
 from polyseme.files.model_folder import check_target
 from polyseme.machine.progress import Progress
+from polyseme.tagger import Tagger, tagger_for
 
 __all__ = ["train"]
 
@@ -69,42 +69,40 @@ def train(
     check_parameters(model)  # what is wrong from the start is refused before the work begins
     if output is not None:
         check_target(output)
-    if is_text(data, text_options):
-        if estimate or output is None:
-            estimate_on_texts(data, model, text_options, as_json)
-        else:
-            train_on_texts(data, output, model, text_options, as_json)
-        return
-    refuse_text_options(data, text_options)
+    job = job_for(data, model, text_options)
     if estimate or output is None:
-        estimate_on_matrices(model, data, as_json)
+        job.estimate(as_json)
         return
 
+    trained, reading = job.train()
     progress = Progress()
-    with progress, progress.phase("Reading the data"):
-        dataset = datasets.load(data, n_threads=model.n_threads)
-    model.fit(
-        dataset.X_train,
-        dataset.Y_train,
-        label_names=dataset.label_names,
-        feature_names=dataset.feature_names,
-    )
     with progress, progress.phase("Saving the model"):
-        model.save(output)
+        trained.save(output)
+    tagger = tagger_for(trained)
+    _print(tagger, output, {**reading, **tagger.phase_seconds, **progress.seconds}, as_json)
 
-    reading, saving = progress.seconds.items()
-    seconds = dict([reading, *model.phase_seconds_.items(), saving])
+
+def _print(tagger: Tagger, output: Path, seconds: dict[str, float], as_json: bool) -> None:
+    split = tagger.most_split()
     if as_json:
-        print_json({"model": str(output), **summary_of(model), "seconds": seconds})
+        print_json(
+            {
+                "model": str(output),
+                **tagger.sizes(),
+                **tagger.about_texts(),
+                "most_split": [{"label": label, "split": share} for label, share in split],
+                "seconds": seconds,
+            }
+        )
         return
-    rows = [(phase, f"{taken:.2f}") for phase, taken in seconds.items()]
-    rows.append(("Total", f"{sum(seconds.values()):.2f}"))
     out = console()
-    out.print(plain_table(("Phase", "Seconds"), rows, numbers=[1]))
-    clusters = model.clusters_
-    out.print(
-        f"{output}: {model.n_labels_} labels in {clusters.n_slots} slots of "
-        f"{clusters.n_clusters} clusters",
-        markup=False,
-        soft_wrap=True,
-    )
+    out.print(seconds_table(seconds))
+    if tagger.report:
+        out.print()
+        print_report(out, tagger.report)
+    if split:
+        out.print()
+        labels = [(label, f"{share:.3f}") for label, share in split]
+        out.print(plain_table(("Most split labels", "Split"), labels, numbers=[1]))
+    out.print()
+    print_sizes(out, output, tagger)

@@ -10,18 +10,18 @@ from typing import Any
 
 import click
 
-import polyseme
-from polyseme.cli.errors import note
-from polyseme.cli.shared import common_options, console, path_argument, plain_table, print_json
-from polyseme.cli.summary import summary_of
-from polyseme.cli.text_options import (
+from polyseme.cli.corpus_options import (
     opened_corpus,
     reading_options,
     take,
     vocabulary_option,
 )
+from polyseme.cli.errors import note
+from polyseme.cli.report import print_sizes, seconds_table
+from polyseme.cli.shared import common_options, console, path_argument, plain_table, print_json
 from polyseme.files.model_folder import check_target
 from polyseme.machine.progress import Progress
+from polyseme.tagger import open_tagger, tagger_for
 from polyseme.text.corpora import Record
 from polyseme.text.model import TextModel
 from polyseme.training.update import Update
@@ -76,11 +76,12 @@ def update(
     text_options = take(options)
     place = model if output is None else output
     check_target(place)
-    loaded = polyseme.load(model, n_threads=n_threads)
-    if not isinstance(loaded, TextModel):
+    tagger = open_tagger(model, n_jobs=n_threads)
+    if not tagger.takes_texts:
         raise ValueError(
             f"{model} was trained on matrices; update it in Python with polyseme.update.updated."
         )
+    loaded: TextModel = tagger.model
     if not old and loaded.training_data is None:
         raise ValueError(
             f"changed clusters are trained on their old documents too, which {model} does not "
@@ -110,7 +111,7 @@ def update(
         note(f"a full training is due. {reason}")
     if as_json:
         figures = {**dataclasses.asdict(done), "seconds": seconds}
-        print_json({"model": str(place), **summary_of(loaded.classifier), "update": figures})
+        print_json({"model": str(place), **tagger_for(loaded).sizes(), "update": figures})
         return
     _print(place, loaded, done, seconds)
 
@@ -125,10 +126,8 @@ def _old_records(
 
 
 def _print(place: Path, model: TextModel, done: Update, seconds: dict[str, float]) -> None:
-    rows = [(phase, f"{taken:.2f}") for phase, taken in seconds.items()]
-    rows.append(("Total", f"{sum(seconds.values()):.2f}"))
     out = console()
-    out.print(plain_table(("Phase", "Seconds"), rows, numbers=[1]))
+    out.print(seconds_table(seconds))
     out.print()
     figures = [
         ("new documents", f"{done.n_documents:,}"),
@@ -140,13 +139,7 @@ def _print(place: Path, model: TextModel, done: Update, seconds: dict[str, float
         ("full training due", "yes" if done.full_training_due else "no"),
     ]
     out.print(plain_table(("Update", ""), figures))
-    classifier = model.classifier
-    out.print(
-        f"{place}: {classifier.n_documents_:,} documents, {classifier.n_labels_:,} labels in "
-        f"{classifier.clusters_.n_slots:,} slots of {done.n_clusters:,} clusters",
-        markup=False,
-        soft_wrap=True,
-    )
+    print_sizes(out, place, tagger_for(model))
 
 
 def _percent(share: float | None) -> str:

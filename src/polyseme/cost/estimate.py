@@ -15,7 +15,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.base import clone
 
+from polyseme.backbones.protocols import Weighs
 from polyseme.cost.formulas import (
     JobSize,
     WeightLaw,
@@ -29,19 +31,19 @@ from polyseme.cost.formulas import (
     uncertainty,
 )
 from polyseme.cost.memory import available_memory, forget_peak, peak_memory, resident_memory
-from polyseme.estimators.parameters import check_parameters
-from polyseme.files.classifier_files import contents_of
+from polyseme.inputs.documents import Documents
 from polyseme.inputs.features import check_features
 from polyseme.inputs.labels import check_labels, refuse_mostly_absent_labels
-from polyseme.inputs.sparse_rows import SparsePattern, SparseRows
+from polyseme.inputs.sparse_rows import SparsePattern
+from polyseme.machine import phases
 from polyseme.machine.progress import Progress
-from polyseme.machine.threads import count_threads
+from polyseme.machine.threads import count_jobs
 from polyseme.partition.label_tree import MAX_DOCUMENTS, MAX_FEATURES, LabelTree
+from polyseme.partition.training_rows import cluster_targets
 from polyseme.training.cross_matching import usable_folds
-from polyseme.training.training_rows import cluster_targets
 
 if TYPE_CHECKING:
-    from polyseme.estimators.xr_linear import XRLinear
+    from polyseme.estimators.partitioned import PartitionedClassifier as Model
 
 __all__ = ["Range", "TrainingEstimate", "estimate_training"]
 
@@ -49,6 +51,7 @@ FIRST_SAMPLE_ENTRIES = 150_000
 SAMPLE_SECONDS = 0.8  # samples grow until one takes as long
 MAX_SAMPLES = 4
 N_QUERIES = 1000
+DENSE_COST = 0.25  # of a dense number, as a share of that of a sparse entry
 N_PREDICTION_PASSES = 7  # the median counts: one pass is short and easily disturbed
 # Dense arrays that each thread keeps, some numbers a feature; they do not grow with documents.
 BYTES_PER_FEATURE_AND_THREAD = 16
@@ -160,19 +163,19 @@ class _WatchedProgress(Progress):
 
 
 def estimate_training(
-    model: XRLinear, X: Any, Y: Any, *, label_names: Any = None
+    model: Model, X: Any, Y: Any, *, label_names: Any = None
 ) -> TrainingEstimate:
     """Estimate what ``model.fit(X, Y)`` would take on this machine, in a few seconds.
 
     Parameters
     ----------
-    model : XRLinear
+    model : estimator
         Its parameters count; it stays as it is.
     X, Y, label_names
         As for `fit`.
     """
-    check_parameters(model)
-    features = check_features(X).all_sparse()
+    model.check_parameters()
+    features = check_features(X)
     labels, names = check_labels(Y, features.n_rows, label_names=label_names)
     refuse_mostly_absent_labels(labels)
     n_names_bytes = 0 if names is None else sum(len(str(name)) + 8 for name in names)
@@ -190,9 +193,7 @@ def estimate_training(
         n_weights = sum(last.n_weights[:-1]), last.n_weights[-1]
     model_growth = sum(n_weights) / max(1, sum(last.n_weights))
     seconds = _phase_seconds(last, job, model_growth)
-    peaks = _phase_peaks(
-        last, job, n_weights[1], features.n_columns, count_threads(model.n_threads)
-    )
+    peaks = _phase_peaks(last, job, n_weights[1], features.n_features, count_jobs(model.n_jobs))
     peak_phase = max(peaks, key=lambda phase: peaks[phase], default="")
     to_predict = prediction_work(job) / max(1.0, prediction_work(last.size))
     to_predict *= slowdown(model_growth)
@@ -213,17 +214,19 @@ def estimate_training(
     )
 
 
-def _train_on_samples(model: XRLinear, X: SparseRows, Y: SparsePattern) -> list[Sample]:
+def _train_on_samples(model: Model, documents: Documents, Y: SparsePattern) -> list[Sample]:
     """Train on more and more documents until one training took long enough to be measured."""
-    order = np.random.default_rng(model.seed).permutation(X.n_rows)
-    n = math.ceil(FIRST_SAMPLE_ENTRIES / max(1.0, X.n_stored / max(1, X.n_rows)))
+    n_documents = documents.n_rows
+    order = np.random.default_rng(model.random_state).permutation(n_documents)
+    n_entries = _counts(documents, Y)["n_entries"]
+    n = math.ceil(FIRST_SAMPLE_ENTRIES / max(1.0, n_entries / max(1, n_documents)))
     samples: list[Sample] = []
     while len(samples) < MAX_SAMPLES:
-        n = min(X.n_rows, max(n, model.match_folds))
+        n = min(n_documents, max(n, model.match_folds))
         rows = np.sort(order[:n])
-        samples.append(_train_on(model, X.take(rows), _with_used_labels(Y.take(rows))))
+        samples.append(_train_on(model, documents.take(rows), _with_used_labels(Y.take(rows))))
         taken = sum(samples[-1].seconds.values())
-        if n == X.n_rows or taken >= SAMPLE_SECONDS:
+        if n == n_documents or taken >= SAMPLE_SECONDS:
             break
         n = math.ceil(n * min(6.0, max(2.0, 1.5 * SAMPLE_SECONDS / max(taken, 1e-3))))
     return samples
@@ -235,43 +238,39 @@ def _with_used_labels(Y: SparsePattern) -> SparsePattern:
     return SparsePattern(Y.starts, columns, max(1, len(used)))
 
 
-def _train_on(model: XRLinear, X: SparseRows, Y: SparsePattern) -> Sample:
+def _train_on(model: Model, documents: Documents, Y: SparsePattern) -> Sample:
     watch = _WatchedProgress()
-    trained = type(model)(**model.get_params())
-    setattr(trained, "_progress", lambda: watch)  # noqa: B010, a method of the class otherwise
-    matrices = X.to_scipy(), Y.to_scipy()
+    trained: Model = clone(model)
     forget_peak()
     before = resident_memory() or 0
-    trained.fit(*matrices)
+    trained._learn(documents, Y, watch)
 
-    queries = X.rows(0, min(X.n_rows, N_QUERIES)).to_scipy()
+    queries = documents.rows(0, min(documents.n_rows, N_QUERIES))
     passes = []
     for _ in range(N_PREDICTION_PASSES):
         began = time.perf_counter()
         trained.predict_top_k(queries, 10)
         passes.append(time.perf_counter() - began)
-    prediction_seconds = float(np.median(passes)) / queries.shape[0]
+    prediction_seconds = float(np.median(passes)) / queries.n_rows
 
     targets = cluster_targets(Y, trained.clusters_)
     tree = trained.tree_
     nodes = [tree.ancestors(targets, level).n_stored for level in range(tree.n_levels + 1)]
     size = JobSize(
-        **_counts(X, Y),
+        **_counts(documents, Y),
         slots_per_label=trained.clusters_.n_slots / trained.clusters_.n_labels,
-        fan_outs=tree.fan_outs,
-        nodes_per_document=tuple(count / X.n_rows for count in nodes),
+        level_sizes=_level_sizes(tree),
+        nodes_per_document=tuple(count / documents.n_rows for count in nodes),
         beam_size=model.beam_size,
         training_rows=model.training_rows,
-        match_folds=usable_folds(X.n_rows, model.match_folds),
+        match_folds=usable_folds(documents.n_rows, model.match_folds),
     )
-    ranker = trained.ranker_.weights
-    assert ranker is not None
-    _, arrays, _ = contents_of(trained)
+    arrays = _arrays_of(trained)
     return Sample(
         size=size,
         seconds=trained.phase_seconds_,
         peaks={phase: max(0, peak - before) for phase, peak in watch.peaks.items()},
-        n_weights=tuple(level.n_weights for level in (*trained.matcher_.levels, ranker)),
+        n_weights=_weight_counts(trained, arrays),
         n_model_bytes=sum(array.nbytes for array in arrays.values()),
         n_record_bytes=sum(
             array.nbytes for name, array in arrays.items() if name.endswith(".record_sizes")
@@ -280,14 +279,45 @@ def _train_on(model: XRLinear, X: SparseRows, Y: SparsePattern) -> Sample:
     )
 
 
-def _counts(X: SparseRows, Y: SparsePattern) -> dict[str, Any]:
+def _arrays_of(trained: Model) -> dict[str, Any]:
+    """Return the arrays that would be saved; none where the backbone cannot be."""
+    try:
+        return trained.contents().arrays
+    except ValueError:
+        return {}
+
+
+def _weight_counts(trained: Model, arrays: Mapping[str, Any]) -> tuple[int, ...]:
+    """Return the weights of each level of the matcher, and of the ranker.
+
+    Of a backbone that does not tell, all numbers that it stores count, the matcher's as if they
+    were those of its last level.
+    """
+    n_levels, matcher, ranker = trained.tree_.n_levels, trained.matcher_, trained.ranker_
+    if isinstance(matcher, Weighs) and isinstance(ranker, Weighs):
+        return (*(matcher.n_weights(level + 1) for level in range(n_levels)), ranker.n_weights())
+    of_matcher, of_ranker = (
+        sum(array.size for name, array in arrays.items() if name.startswith(part))
+        for part in ("matcher.", "ranker.")
+    )
+    return (*([0] * (n_levels - 1)), *([of_matcher] * (n_levels > 0)), of_ranker)
+
+
+def _level_sizes(tree: LabelTree) -> tuple[int, ...]:
+    return tuple(tree.n_nodes(level) for level in range(tree.n_levels + 1))
+
+
+def _counts(documents: Documents, Y: SparsePattern) -> dict[str, Any]:
     """Return the sizes that the data alone decide."""
     n_documents = np.bincount(Y.columns, minlength=1)
-    n_entries = np.bincount(Y.columns, np.repeat(np.diff(X.starts), np.diff(Y.starts)), 1)
+    lengths = np.full(documents.n_rows, DENSE_COST * documents.n_dense)
+    if documents.sparse is not None:
+        lengths += np.diff(documents.sparse.starts)
+    n_entries = np.bincount(Y.columns, np.repeat(lengths, np.diff(Y.starts)), 1)
     n_summed = n_entries * np.minimum(1, MAX_DOCUMENTS / np.maximum(1, n_documents))
     return {
-        "n_documents": X.n_rows,
-        "n_entries": X.n_stored,
+        "n_documents": documents.n_rows,
+        "n_entries": int(lengths.sum()),
         "n_pairs": Y.n_stored,
         "n_summed_entries": float(n_summed.sum()),
         "n_label_entries": float(np.minimum(n_summed, MAX_FEATURES).sum()),
@@ -298,19 +328,24 @@ def _counts(X: SparseRows, Y: SparsePattern) -> dict[str, Any]:
 # From the samples to the whole
 
 
-def _whole_job(sample: Sample, X: SparseRows, Y: SparsePattern, tree: LabelTree) -> JobSize:
-    n_pairs_per_document = Y.n_stored / X.n_rows
+def _whole_job(sample: Sample, documents: Documents, Y: SparsePattern, tree: LabelTree) -> JobSize:
+    n_pairs_per_document = Y.n_stored / documents.n_rows
     most = max(1.0, n_pairs_per_document * sample.size.slots_per_label)
     nodes = tuple(
         min(most, _nodes_per_document(sample.size, tree.n_nodes(level)), tree.n_nodes(level))
         for level in range(tree.n_levels + 1)
     )
-    return replace(sample.size, **_counts(X, Y), fan_outs=tree.fan_outs, nodes_per_document=nodes)
+    return replace(
+        sample.size,
+        **_counts(documents, Y),
+        level_sizes=_level_sizes(tree),
+        nodes_per_document=nodes,
+    )
 
 
 def _nodes_per_document(sample: JobSize, n_nodes: int) -> float:
     """Nodes of a document's labels on a level of so many: straight lines in the logarithms."""
-    x = [math.log(sample.n_nodes(level)) for level in range(len(sample.fan_outs) + 1)]
+    x = [math.log(max(1, size)) for size in sample.level_sizes]
     y = [math.log(max(1e-3, nodes)) for nodes in sample.nodes_per_document]
     at = math.log(n_nodes)
     if at <= x[-1] or len(x) < 2:
@@ -325,7 +360,9 @@ def _weight_laws(samples: list[Sample]) -> tuple[WeightLaw, WeightLaw]:
     for sample in samples[-2:]:
         size = sample.size
         for level, n_weights in enumerate(sample.n_weights[:-1], start=1):
-            node_points.append((positives_of_node(size, level), n_weights / size.n_nodes(level)))
+            node_points.append(
+                (positives_of_node(size, level), n_weights / size.level_sizes[level])
+            )
         n_slots = max(1.0, size.n_used_labels * size.slots_per_label)
         slot_points.append((positives_of_slot(size), sample.n_weights[-1] / n_slots))
     of_slot = WeightLaw.fit(*zip(*slot_points, strict=True))
@@ -334,7 +371,7 @@ def _weight_laws(samples: list[Sample]) -> tuple[WeightLaw, WeightLaw]:
 
 
 def _model_bytes(sample: Sample, job: JobSize, n_weights: float) -> float:
-    records = sample.n_record_bytes / len(sample.n_weights) * (len(job.fan_outs) + 1)
+    records = sample.n_record_bytes / len(sample.n_weights) * (job.n_levels + 1)
     per_weight = (sample.n_model_bytes - sample.n_record_bytes) / max(1, sum(sample.n_weights))
     return records + per_weight * n_weights
 
@@ -345,7 +382,7 @@ def _phase_seconds(sample: Sample, job: JobSize, model_growth: float) -> dict[st
     Held-out matching does not: what it does once for each fold weighs more in a sample.
     """
     whole, part = phase_work(job), phase_work(sample.size)
-    solving = sample.seconds["Training the ranker"] / max(1.0, part["Training the ranker"])
+    solving = sample.seconds[phases.TRAINING_RANKER] / max(1.0, part[phases.TRAINING_RANKER])
     seconds = {}
     for phase, taken in sample.seconds.items():
         ratio = _ratio(whole[phase], part[phase])
@@ -354,7 +391,7 @@ def _phase_seconds(sample: Sample, job: JobSize, model_growth: float) -> dict[st
             seconds[phase] = solving * whole[phase]
         if phase.startswith("Training"):
             seconds[phase] *= slowdown(ratio)
-        elif phase == "Matching":
+        elif phase == phases.MATCHING:
             seconds[phase] *= slowdown(model_growth)
     return seconds
 

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from polyseme.machine import phases
+
 __all__ = [
     "JobSize",
     "WeightLaw",
@@ -44,8 +46,8 @@ class JobSize:
     n_used_labels : int
         Labels that have documents.
     slots_per_label : float
-    fan_outs : tuple of int
-        The shape of the tree.
+    level_sizes : tuple of int
+        Nodes of each level of the tree, from the root alone to the clusters.
     nodes_per_document : tuple of float
         For each level of the tree, root and leaves included, the nodes above a document's labels.
     beam_size : int
@@ -60,7 +62,7 @@ class JobSize:
     n_label_entries: float
     n_used_labels: int
     slots_per_label: float
-    fan_outs: tuple[int, ...]
+    level_sizes: tuple[int, ...]
     nodes_per_document: tuple[float, ...]
     beam_size: int
     training_rows: str = "teacher-forcing"
@@ -68,21 +70,27 @@ class JobSize:
 
     def __post_init__(self) -> None:
         numbers = [value for value in vars(self).values() if isinstance(value, int | float)]
-        numbers += [*self.fan_outs, *self.nodes_per_document]
+        numbers += [*self.level_sizes, *self.nodes_per_document]
         if not all(math.isfinite(number) and number >= 0 for number in numbers):
             raise ValueError("the sizes of a job are finite numbers of at least 0.")
-        if len(self.nodes_per_document) != len(self.fan_outs) + 1:
+        if len(self.nodes_per_document) != len(self.level_sizes):
             raise ValueError("nodes_per_document has one number for each level of the tree.")
 
-    def n_nodes(self, level: int) -> int:
-        """Return the number of nodes of a level of the tree."""
-        return math.prod(self.fan_outs[:level])
+    @property
+    def n_levels(self) -> int:
+        """Levels below the root."""
+        return len(self.level_sizes) - 1
+
+    @property
+    def n_clusters(self) -> int:
+        """Leaves of the tree."""
+        return self.level_sizes[-1]
 
     @property
     def rows_per_document(self) -> float:
         """How many clusters learn from a document."""
         n_own = self.nodes_per_document[-1]
-        reached = min(self.beam_size, self.n_nodes(len(self.fan_outs)))
+        reached = min(self.beam_size, self.n_clusters)
         if self.training_rows == "teacher-forcing":
             return n_own
         return max(reached, n_own * (self.training_rows == "both"))
@@ -90,29 +98,31 @@ class JobSize:
     @property
     def slots_per_cluster(self) -> float:
         """Mean number of slots of a cluster."""
-        return self.n_used_labels * self.slots_per_label / self.n_nodes(len(self.fan_outs))
+        return self.n_used_labels * self.slots_per_label / self.n_clusters
 
 
 def phase_work(size: JobSize) -> dict[str, float]:
     """Return the units of work of each phase of `fit`; a unit is about one entry visited once."""
-    n_levels = len(size.fan_outs)
-    n_cuts = math.log2(max(2, size.n_nodes(n_levels)))
+    n_cuts = math.log2(max(2, size.n_clusters))
     matcher = sum(
-        _solving(size.n_entries * size.nodes_per_document[level], size.fan_outs[level])
-        for level in range(n_levels)
+        _solving(
+            size.n_entries * size.nodes_per_document[level],
+            size.level_sizes[level + 1] / max(1, size.level_sizes[level]),
+        )
+        for level in range(size.n_levels)
     )
-    matching = size.n_entries * visits(size, to_level=n_levels)
+    matching = size.n_entries * visits(size, to_level=size.n_levels)
     return {
-        "Label tree": size.n_summed_entries + size.n_label_entries * n_cuts,
-        "Training the matcher": matcher,
-        "Matching": matching,
+        phases.LABEL_TREE: size.n_summed_entries + size.n_label_entries * n_cuts,
+        phases.TRAINING_MATCHER: matcher,
+        phases.MATCHING: matching,
         # As many matchers as folds, each without a fold.
-        "Matching held-out documents": matcher * (size.match_folds - 1) + matching
+        phases.CROSS_MATCHING: matcher * (size.match_folds - 1) + matching
         if size.match_folds
         else 0.0,
-        "Assigning labels": size.n_pairs * min(size.beam_size, size.n_nodes(n_levels)),
-        "Training the matcher again": matcher,
-        "Training the ranker": _solving(
+        phases.ASSIGNING: size.n_pairs * min(size.beam_size, size.n_clusters),
+        phases.TRAINING_MATCHER_AGAIN: matcher,
+        phases.TRAINING_RANKER: _solving(
             size.n_entries * size.rows_per_document, size.slots_per_cluster
         ),
     }
@@ -125,28 +135,27 @@ def _solving(n_row_entries: float, n_slots: float) -> float:
 
 def visits(size: JobSize, to_level: int) -> int:
     """Return the nodes whose classifiers a document meets on its way down to a level."""
-    return sum(min(size.beam_size, size.n_nodes(level)) for level in range(to_level))
+    return sum(min(size.beam_size, size.level_sizes[level]) for level in range(to_level))
 
 
 def prediction_work(size: JobSize) -> float:
     """Return the units of work to tag one document: matching, then the beam's clusters."""
     entries = size.n_entries / max(1, size.n_documents)
-    return entries * visits(size, to_level=len(size.fan_outs) + 1)
+    return entries * visits(size, to_level=size.n_levels + 1)
 
 
 def phase_memory(size: JobSize, n_ranker_weights: float) -> dict[str, float]:
     """Return what the memory of each phase grows with."""
-    n_matched = size.n_documents * min(size.beam_size, size.n_nodes(len(size.fan_outs)))
+    n_matched = size.n_documents * min(size.beam_size, size.n_clusters)
     return {
-        "Label tree": size.n_label_entries,
-        "Training the matcher": size.n_entries,
-        "Matching": size.n_entries + n_matched,
+        phases.LABEL_TREE: size.n_label_entries,
+        phases.TRAINING_MATCHER: size.n_entries,
+        phases.MATCHING: size.n_entries + n_matched,
         # A copy of all documents outside of the fold, too; what is matched is put in order.
-        "Matching held-out documents": size.n_entries * (2 - 1 / max(1, size.match_folds))
-        + 2 * n_matched,
-        "Assigning labels": size.n_pairs + n_matched,
-        "Training the matcher again": size.n_entries,
-        "Training the ranker": n_ranker_weights,
+        phases.CROSS_MATCHING: size.n_entries * (2 - 1 / max(1, size.match_folds)) + 2 * n_matched,
+        phases.ASSIGNING: size.n_pairs + n_matched,
+        phases.TRAINING_MATCHER_AGAIN: size.n_entries,
+        phases.TRAINING_RANKER: n_ranker_weights,
     }
 
 
@@ -179,9 +188,9 @@ class WeightLaw:
 
 def count_weights(size: JobSize, of_node: WeightLaw, of_slot: WeightLaw) -> tuple[float, float]:
     """Return the kept weights of the matcher and of the ranker."""
-    levels = range(1, len(size.fan_outs) + 1)
+    levels = range(1, size.n_levels + 1)
     matcher = sum(
-        size.n_nodes(level) * of_node(positives_of_node(size, level)) for level in levels
+        size.level_sizes[level] * of_node(positives_of_node(size, level)) for level in levels
     )
     n_slots = size.n_used_labels * size.slots_per_label
     return matcher, n_slots * of_slot(positives_of_slot(size))
@@ -189,7 +198,7 @@ def count_weights(size: JobSize, of_node: WeightLaw, of_slot: WeightLaw) -> tupl
 
 def positives_of_node(size: JobSize, level: int) -> float:
     """Return the mean number of documents with a label below a node."""
-    return size.n_documents * size.nodes_per_document[level] / size.n_nodes(level)
+    return size.n_documents * size.nodes_per_document[level] / size.level_sizes[level]
 
 
 def positives_of_slot(size: JobSize) -> float:

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 from polyseme import XRLinear, metrics
 from polyseme.demo.corpus import AMBIGUOUS_LABELS, Corpus, make_corpus
-from polyseme.inputs.sparse_rows import SparseRows
+from polyseme.senses.best_slots import best_slots
 from polyseme.senses.describe import Sense, label_number, senses_of
 
 __all__ = ["DemoResult", "run_demo"]
@@ -20,7 +20,7 @@ __all__ = ["DemoResult", "run_demo"]
 N_TRAINING_TEXTS = 3000
 N_TEST_TEXTS = 1000
 N_SHOWN = 3
-NO_SLOT = -1
+NO_SLOT = -1  # as `best_slots` says it
 
 # A beam of 2 over small clusters stands for a large vocabulary, where a beam sees only a small
 # part. Beam, cluster size and 'coverage' were picked, on other seeds than 0, for the effect to
@@ -89,8 +89,8 @@ def run_demo(*, seed: int = 0, n_threads: int | None = None) -> DemoResult:
     feature_names = list(vectorizer.get_feature_names_out())
 
     models = {
-        "plain": XRLinear(copies=1, rounds=0, **SETTINGS, seed=seed, n_threads=n_threads),
-        "disentangled": XRLinear(**DISENTANGLED, **SETTINGS, seed=seed, n_threads=n_threads),
+        "plain": XRLinear(copies=1, rounds=0, **SETTINGS, random_state=seed, n_jobs=n_threads),
+        "disentangled": XRLinear(**DISENTANGLED, **SETTINGS, random_state=seed, n_jobs=n_threads),
     }
     ambiguous = np.isin(names, AMBIGUOUS_LABELS)
     accuracy = {}
@@ -151,18 +151,20 @@ class _Judged:
 
 
 def _judge(model: XRLinear, X: sp.csr_array, corpus: Corpus) -> list[_Judged]:
-    rows = SparseRows.from_scipy(X)
-    matched = model.matcher_.match(rows, model.beam_size)
-    scores = model.ranker_.score(rows, matched, model.clusters_).to_scipy()
-    judged = []
-    for label in AMBIGUOUS_LABELS:
-        texts = [i for i, senses in enumerate(corpus.senses) if label in senses]
-        slots = model.clusters_.slots_of(label_number(model, label))
-        of_label = scores[texts][:, slots].toarray()
-        best = np.where(of_label.any(axis=1), slots[of_label.argmax(axis=1)], NO_SLOT)
-        for text, slot in zip(texts, best.tolist(), strict=True):
-            judged.append(_Judged(label, corpus.senses[text][label], slot))
-    return judged
+    scores = model.slot_scores(X)
+    pairs = [
+        (text, label)
+        for label in AMBIGUOUS_LABELS
+        for text, senses in enumerate(corpus.senses)
+        if label in senses
+    ]
+    texts = np.array([text for text, _ in pairs])
+    labels = np.array([label_number(model, label) for _, label in pairs])
+    slots, _ = best_slots(scores, model.clusters_, texts, labels, by_slot=True)
+    return [
+        _Judged(label, corpus.senses[text][label], slot)
+        for (text, label), slot in zip(pairs, slots.tolist(), strict=True)
+    ]
 
 
 def _senses_of_slots(judged: list[_Judged]) -> dict[int, Counter[str]]:

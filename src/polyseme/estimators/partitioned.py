@@ -1,10 +1,11 @@
-"""The estimator behind all presets: fit, predict, save."""
+"""What all estimators share: labels in clusters around any backbone; fit, predict, score, save."""
 
 from __future__ import annotations
 
 import os
 from abc import abstractmethod
-from typing import Any, TypeVar
+from collections.abc import Mapping
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -13,31 +14,93 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import validation as sklearn_validation
 from sklearn.utils.validation import check_is_fitted
 
-from polyseme.backbones.protocols import Matcher, Ranker
-from polyseme.estimators.parameters import check_parameters
+from polyseme.backbones.protocols import Fuses, Matcher, Ranker, Walk
+from polyseme.estimators import model_parts
+from polyseme.estimators.parameters import (
+    JOBS,
+    NONE,
+    RENAMED,
+    SEED,
+    TRUE_OR_FALSE,
+    ZERO,
+    Constraint,
+    check_parameters,
+    knows_old_names,
+    one_of,
+    refuse_old_names,
+    whole_from,
+)
+from polyseme.files.model_folder import save_model
+from polyseme.files.stored_model import Contents, StoredModel
+from polyseme.inputs.documents import Documents
 from polyseme.inputs.features import check_features
 from polyseme.inputs.labels import check_labels, refuse_mostly_absent_labels
 from polyseme.inputs.names import Names
-from polyseme.inputs.sparse_rows import SparseRows
+from polyseme.inputs.sparse_rows import SparsePattern, SparseRows
+from polyseme.machine import phases
 from polyseme.machine.progress import Progress
-from polyseme.machine.threads import count_threads
+from polyseme.machine.run import Run
+from polyseme.machine.threads import count_jobs
 from polyseme.metrics import precision_at_k
-from polyseme.partition.assignment import Assignment, CoOccurrence, method_named
+from polyseme.partition.assignment import METHODS, AssignmentPlan
 from polyseme.partition.label_clusters import LabelClusters
 from polyseme.partition.label_tree import LabelTree
-from polyseme.partition.merging import merge_slots
-from polyseme.training.cross_matching import usable_folds
-from polyseme.training.disentangle import disentangle
+from polyseme.partition.merging import MERGES, merge_slots
+from polyseme.partition.training_rows import TRAINING_ROWS
+from polyseme.training.disentangle import TrainingPlan, disentangle, what_the_ranker_sees
 
 __all__ = ["PartitionedClassifier"]
+
+ROWS_AT_ONCE = 1024  # of a prediction part by part, so that scores of slots need little memory
 
 Self = TypeVar("Self", bound="PartitionedClassifier")
 
 
 class PartitionedClassifier(BaseEstimator):  # type: ignore[misc]
-    """A matcher, a ranker, and labels that may be in several clusters.
+    """Labels in clusters, each in one or several, around a matcher and a ranker of any kind.
 
-    Subclasses have the parameters (see `polyseme.XRLinear`) and make the matcher and the ranker.
+    A subclass says how matchers and rankers are made, and has the parameters for these besides
+    the ones below. See docs/write-a-backbone.md.
+
+    Parameters
+    ----------
+    copies : int, default=2
+        In how many clusters a label may be at most (the paper's lambda).
+    beam_size : int, default=10
+        How many nodes of each tree level, and so clusters, a document is matched to.
+    rounds : int, default=1
+        How often labels are re-assigned to clusters and the matcher trained again.
+    finetune_matcher : bool, default=True
+        Train the matcher again for the new clusters (the paper's "alternative update").
+    assignment : str, default='capped'
+        How slots are chosen: 'closed_form' (the paper's Eq. 10), 'coverage', 'capped' (the
+        paper's balanced variant), 'random' or 'adaptive'; see `polyseme.assignment`.
+    max_cluster_size : int, optional
+        Most labels in a cluster for 'capped' and 'adaptive'; by default three times the mean
+        (more with more than two copies).
+    match_folds : int, default=2
+        With k of at least 2, documents are split at random into k parts, and where training asks
+        which clusters a document is matched to, a matcher answers that was trained on the other
+        parts. 0 (and a single document): the matcher that was trained on it itself.
+    branching : int, default=32
+        Most children of a node of the tree.
+    max_leaf_size : int, default=100
+        Most labels in a cluster of the tree, before re-assignment.
+    training_rows : str, default='teacher-forcing'
+        The documents a slot is trained on: those whose labels are in its cluster
+        ('teacher-forcing'), those that the matcher sends there ('matcher-aware'), or 'both'.
+    sense_positives : bool, default=False
+        Give a slot only those documents of its label that are matched to its cluster.
+    merge : str, default='sum'
+        How scores of a label's reached slots become one: 'sum', 'mean' (the paper) or 'max'.
+    n_jobs : int, optional
+        Threads to use; by default, and with -1, one for each core (-2: all cores but one). The
+        model does not depend on it.
+    random_state : int, default=0
+        Seed of the tree, of the order in which documents are visited, and of `match_folds`. The
+        same one gives the same model.
+    verbose : int, default=1
+        1 shows progress, if there is a terminal to show it on; 0 does not.
 
     Attributes
     ----------
@@ -48,6 +111,8 @@ class PartitionedClassifier(BaseEstimator):  # type: ignore[misc]
         The two trained parts.
     label_names_ : Names or None
         If the labels were given by name.
+    classes_ : ndarray, shape (n_labels,)
+        The names of the labels, or their numbers where they have none.
     feature_names_ : Names or None
         As given to `fit`, or the columns of a data frame.
     feature_names_in_ : ndarray of str
@@ -63,24 +128,30 @@ class PartitionedClassifier(BaseEstimator):  # type: ignore[misc]
         What each phase of `fit` took.
     updates_ : list of dict
         How many documents and labels were added since `fit`; see `polyseme.update`.
+    layout_ : tuple of int
+        How many of the features are sparse and how many are a dense block.
     n_labels_, n_features_in_, n_documents_ : int
     """
 
-    copies: int
-    beam_size: int
-    rounds: int
-    finetune_matcher: bool
-    assignment: str
-    max_cluster_size: int | None
-    match_folds: int
-    branching: int
-    max_leaf_size: int
-    training_rows: str
-    sense_positives: bool
-    merge: str
-    n_threads: int | None
-    seed: int
-    verbose: bool
+    kind: ClassVar[str] = ""  # the name that saved models know the class by
+
+    _constraints: ClassVar[Mapping[str, Constraint]] = {
+        "copies": whole_from(1),
+        "beam_size": whole_from(1),
+        "rounds": whole_from(0),
+        "finetune_matcher": TRUE_OR_FALSE,
+        "assignment": one_of(*METHODS),
+        "max_cluster_size": NONE | whole_from(1),
+        "match_folds": ZERO | whole_from(2),
+        "branching": whole_from(2),
+        "max_leaf_size": whole_from(1),
+        "training_rows": one_of(*TRAINING_ROWS),
+        "sense_positives": TRUE_OR_FALSE,
+        "merge": one_of(*MERGES),
+        "n_jobs": JOBS,
+        "random_state": SEED,
+        "verbose": one_of(0, 1),
+    }
 
     matcher_: Matcher
     ranker_: Ranker
@@ -88,13 +159,82 @@ class PartitionedClassifier(BaseEstimator):  # type: ignore[misc]
     clusters_: LabelClusters
     label_names_: Names | None
     feature_names_: Names | None
+    label_counts_: npt.NDArray[np.int64]
+    slot_documents_: npt.NDArray[np.int64]
+    assignments_: list[dict[str, int]]
+    phase_seconds_: dict[str, float]
     updates_: list[dict[str, int]]
+    layout_: tuple[int, int]
+    n_labels_: int
+    n_features_in_: int
+    n_documents_: int
+    _walk: Walk | None
+
+    @knows_old_names("This estimator", RENAMED)
+    def __init__(
+        self,
+        copies: int = 2,
+        beam_size: int = 10,
+        rounds: int = 1,
+        finetune_matcher: bool = True,
+        assignment: str = "capped",
+        max_cluster_size: int | None = None,
+        match_folds: int = 2,
+        branching: int = 32,
+        max_leaf_size: int = 100,
+        training_rows: str = "teacher-forcing",
+        sense_positives: bool = False,
+        merge: str = "sum",
+        n_jobs: int | None = None,
+        random_state: int = 0,
+        verbose: int = 1,
+    ) -> None:
+        self.copies = copies
+        self.beam_size = beam_size
+        self.rounds = rounds
+        self.finetune_matcher = finetune_matcher
+        self.assignment = assignment
+        self.max_cluster_size = max_cluster_size
+        self.match_folds = match_folds
+        self.branching = branching
+        self.max_leaf_size = max_leaf_size
+        self.training_rows = training_rows
+        self.sense_positives = sense_positives
+        self.merge = merge
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @property
+    def classes_(self) -> npt.NDArray[Any]:
+        """The names of the labels, or their numbers; made when asked for."""
+        names = self.label_names_
+        if names is None:
+            return np.arange(self.n_labels_)
+        return np.array(names, dtype=object if isinstance(names[0], str) else np.int64)
 
     @abstractmethod
-    def _make_matcher(self) -> Matcher: ...
+    def make_matcher(self) -> Matcher:
+        """Return a fresh matcher."""
 
     @abstractmethod
-    def _make_ranker(self) -> Ranker: ...
+    def make_ranker(self) -> Ranker:
+        """Return a fresh ranker."""
+
+    def set_params(self: Self, **params: Any) -> Self:
+        """Set parameters, as in all of scikit-learn."""
+        try:
+            refuse_old_names(type(self).__name__, params, RENAMED)
+        except TypeError as error:
+            raise ValueError(str(error)) from None  # as scikit-learn does with unknown ones
+        super().set_params(**params)
+        return self
+
+    def check_parameters(self) -> None:
+        """Refuse parameters that make no sense, by name and with what would."""
+        check_parameters(self)
+
+    # Learning
 
     def fit(
         self: Self,
@@ -121,52 +261,48 @@ class PartitionedClassifier(BaseEstimator):  # type: ignore[misc]
         -------
         self
         """
-        check_parameters(self)
-        features = check_features(X).all_sparse()
-        labels, names = check_labels(Y, features.n_rows, label_names=label_names)
+        self.check_parameters()
+        documents = check_features(X)
+        labels, names = check_labels(Y, documents.n_rows, label_names=label_names)
         refuse_mostly_absent_labels(labels)
         names_of_labels = None if names is None else Names.from_list(names)
-        names_of_features = _feature_names(feature_names, features.n_columns)
-        n_threads = count_threads(self.n_threads)
+        names_of_features = _feature_names(feature_names, documents.n_features)
+        self._learn(documents, labels, Progress(enabled=bool(self.verbose)))
+        self._note_column_names(X, reset=True)
+        if names_of_features is None and hasattr(self, "feature_names_in_"):
+            names_of_features = Names.from_list(self.feature_names_in_)
+        self.label_names_, self.feature_names_ = names_of_labels, names_of_features
+        return self
 
-        with self._progress() as progress:
-            with progress.phase("Label tree") as step:
+    def _learn(self, documents: Documents, labels: SparsePattern, progress: Progress) -> None:
+        """Train on checked documents. Whatever fails leaves the earlier model as it was."""
+        run = self._run()
+        with progress:
+            with progress.phase(phases.LABEL_TREE) as step:
                 tree, clusters = LabelTree.build(
-                    features,
+                    documents,
                     labels,
                     branching=self.branching,
                     max_leaf_size=self.max_leaf_size,
-                    seed=self.seed,
-                    n_threads=n_threads,
-                    progress=step,
+                    run=run.reporting_to(step),
                 )
-            matcher, ranker = self._make_matcher(), self._make_ranker()
             found = disentangle(
-                features,
+                documents,
                 labels,
                 tree,
                 clusters,
-                matcher,
-                ranker,
-                assign=self._assign,
-                beam_size=self.beam_size,
-                rounds=self.rounds,
-                finetune_matcher=self.finetune_matcher,
-                match_folds=usable_folds(features.n_rows, self.match_folds),
-                training_rows=self.training_rows,
-                sense_positives=self.sense_positives,
-                seed=self.seed,
-                n_threads=n_threads,
-                progress=progress,
+                self.make_matcher,
+                self.make_ranker,
+                self._plan(),
+                run,
+                progress,
             )
-
-        self._check_trained(matcher, ranker)
-        self.matcher_, self.ranker_ = matcher, ranker
+        self.matcher_, self.ranker_ = found.matcher, found.ranker
         self.tree_, self.clusters_ = tree, found.clusters
         self.assignments_ = [
             {
-                "objective_before": made.objective_before,
-                "objective_after": made.objective_after,
+                "reached_before": made.reached_before,
+                "reached_after": made.reached_after,
                 "n_positives": made.n_positives,
             }
             for made in found.assignments
@@ -177,51 +313,51 @@ class PartitionedClassifier(BaseEstimator):  # type: ignore[misc]
             if found.slot_documents is None
             else found.slot_documents
         )
-        self._note_column_names(X, reset=True)
-        if names_of_features is None and hasattr(self, "feature_names_in_"):
-            names_of_features = Names.from_list(self.feature_names_in_)
-        self.label_names_, self.feature_names_ = names_of_labels, names_of_features
-        self.n_documents_, self.n_features_in_ = features.shape
+        self.label_names_ = self.feature_names_ = None
+        self.n_documents_, self.n_features_in_ = documents.shape
+        self.layout_ = documents.layout
         self.n_labels_ = labels.n_columns
         self.updates_ = []
         self.phase_seconds_ = dict(progress.seconds)
-        self._after_fit()
-        return self
+        self._make_walk()
 
-    def _progress(self) -> Progress:
-        return Progress(enabled=self.verbose)
-
-    def _check_trained(self, matcher: Any, ranker: Any) -> None:
-        """Refuse parts that cannot be used, before they replace earlier ones."""
-
-    def _after_fit(self) -> None:
-        """Forget what belongs to an earlier training."""
-
-    def _assign(self, counted: CoOccurrence, present: LabelClusters) -> Assignment:
-        choose = method_named(self.assignment)
-        return choose(
-            counted,
-            present,
-            self.copies,
-            max_cluster_size=self.max_cluster_size,
-            seed=self.seed,
-            n_threads=count_threads(self.n_threads),
+    def _plan(self) -> TrainingPlan:
+        return TrainingPlan(
+            assignment=AssignmentPlan(self.assignment, self.copies, self.max_cluster_size),
+            beam_size=self.beam_size,
+            rounds=self.rounds,
+            finetune_matcher=self.finetune_matcher,
+            match_folds=self.match_folds,
+            training_rows=self.training_rows,
+            sense_positives=self.sense_positives,
         )
 
-    def _check(self, X: Any) -> SparseRows:
+    def _run(self) -> Run:
+        return Run(seed=self.random_state, n_threads=count_jobs(self.n_jobs))
+
+    def _make_walk(self) -> None:
+        """Put the trained parts together, if they can be."""
+        matcher = self.matcher_
+        self._walk = (
+            matcher.fused_with(self.ranker_, self.clusters_)
+            if isinstance(matcher, Fuses)
+            else None
+        )
+
+    # Predicting
+
+    def _check(self, X: Any) -> Documents:
         if not hasattr(self, "clusters_"):
             check_is_fitted(self, "clusters_")
         # May have been set after training; checked here in a moment, not all parameters again.
         if type(self.beam_size) is not int or not 1 <= self.beam_size < 2**31:
-            check_parameters(self)
+            self.check_parameters()
         # Looked at only where there may be names: it takes longer than to tag one document.
-        if not isinstance(X, SparseRows) and (
+        if not isinstance(X, Documents) and (
             hasattr(X, "columns") or hasattr(self, "feature_names_in_")
         ):
             self._note_column_names(X, reset=False)
-        return check_features(
-            X, n_features=self.n_features_in_, model_name=type(self).__name__
-        ).all_sparse()
+        return check_features(X, layout=self.layout_, model_name=type(self).__name__)
 
     def _note_column_names(self, X: Any, *, reset: bool) -> None:
         """Remember the column names of a data frame, or compare them with those of `fit`."""
@@ -232,10 +368,47 @@ class PartitionedClassifier(BaseEstimator):  # type: ignore[misc]
         else:  # scikit-learn before 1.6
             self._check_feature_names(X, reset=reset)
 
-    def _label_scores(self, X: SparseRows) -> SparseRows:
-        matched = self.matcher_.match(X, self.beam_size)
-        slot_scores = self.ranker_.score(X, matched, self.clusters_)
-        return merge_slots(slot_scores, self.clusters_, self.merge)
+    def match(self, X: Any) -> SparseRows:
+        """Return the clusters that the beam keeps for each document, with their scores.
+
+        Returns
+        -------
+        SparseRows, shape (n_documents, n_clusters)
+        """
+        return self.matcher_.match(self._check(X), self.beam_size, self._run())
+
+    def slot_scores(self, X: Any) -> SparseRows:
+        """Return the scores of all slots of the clusters that the beam keeps.
+
+        Returns
+        -------
+        SparseRows, shape (n_documents, n_slots)
+        """
+        documents, run = self._check(X), self._run()
+        return self._slot_scores(
+            documents, self.matcher_.match(documents, self.beam_size, run), run
+        )
+
+    def _slot_scores(self, documents: Documents, matched: SparseRows, run: Run) -> SparseRows:
+        seen = what_the_ranker_sees(self.matcher_, documents, run)
+        return self.ranker_.score(seen, matched, self.clusters_, run)
+
+    def _label_scores(self, documents: Documents) -> SparseRows:
+        run = self._run()
+        if self._walk is not None:
+            return self._walk.all_scores(documents, self.beam_size, self.merge, run)
+        blocks = [
+            self._scores_of(
+                documents.rows(first, min(first + ROWS_AT_ONCE, documents.n_rows)), run
+            )
+            for first in range(0, max(1, documents.n_rows), ROWS_AT_ONCE)
+        ]
+        return SparseRows.stack(blocks)
+
+    def _scores_of(self, documents: Documents, run: Run) -> SparseRows:
+        matched = self.matcher_.match(documents, self.beam_size, run)
+        scores = self._slot_scores(documents, matched, run)
+        return merge_slots(scores, self.clusters_, self.merge)
 
     def predict_top_k(
         self, X: Any, k: int = 5
@@ -256,18 +429,30 @@ class PartitionedClassifier(BaseEstimator):  # type: ignore[misc]
             0 in the places of -1.
         """
         quick = self._top_k_of_one(X, k)
-        return self._top_k(self._check(X), check_k(k)) if quick is None else quick
+        if quick is not None:
+            return quick
+        documents, k = self._check(X), check_k(k)
+        if self._walk is not None:
+            return self._walk.top_k(documents, self.beam_size, k, self.merge, self._run())
+        return top_k_of_rows(self._label_scores(documents), k)
 
     def _top_k_of_one(
         self, X: Any, k: int
     ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]] | None:
-        """Answer for a single plain row without the general checks, where that is safe."""
-        return None
-
-    def _top_k(
-        self, X: SparseRows, k: int
-    ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]:
-        return top_k_of_rows(self._label_scores(X), k)
+        # The general checks take as long as it takes to tag a document. The walk does its own,
+        # and declines whatever is not a plain row.
+        if (
+            not isinstance(X, sp.csr_matrix | sp.csr_array)
+            or type(k) is not int
+            or type(self.beam_size) is not int
+            or getattr(self, "_walk", None) is None
+            or hasattr(self, "feature_names_in_")
+            or X.shape != (1, self.n_features_in_)
+            or self.layout_[1] > 0
+        ):
+            return None
+        assert self._walk is not None
+        return self._walk.top_k_of_row(X, self.beam_size, k, self.merge)
 
     def decision_function(self, X: Any) -> sp.csr_array:
         """Return the scores of all labels that the beam reaches.
@@ -296,15 +481,13 @@ class PartitionedClassifier(BaseEstimator):  # type: ignore[misc]
         """Return the share of documents whose best label is right: P@1 as a fraction.
 
         With one label a document this is the accuracy. (The labels are called `y` as in all of
-        scikit-learn, and may have any form that `fit` takes.)
+        scikit-learn, and may have any form that `fit` takes.) Labels that the model never saw
+        count as not found.
         """
-        features = self._check(X)
-        truth, _ = check_labels(y, features.n_rows, label_names=self._known_labels())
-        if truth.n_columns != self.n_labels_:
-            raise ValueError(
-                f"Y has {truth.n_columns} labels, but the model has {self.n_labels_}."
-            )
-        best, _ = self.predict_top_k(features, 1)
+        documents = self._check(X)
+        known = self._known_labels() or range(self.n_labels_)
+        truth, _ = check_labels(y, documents.n_rows, label_names=known, allow_unknown=True)
+        best, _ = self.predict_top_k(documents, 1)
         return float(precision_at_k(best, truth.to_scipy(), 1)) / 100
 
     def _known_labels(self) -> list[Any] | None:
@@ -313,9 +496,22 @@ class PartitionedClassifier(BaseEstimator):  # type: ignore[misc]
     def save(self, path: str | os.PathLike[str]) -> None:
         """Save the model as a folder of safetensors and JSON; `polyseme.load` reads it.
 
-        What is at `path` before, if it is a polyseme model, is replaced in one step.
+        A polyseme model that is at `path` already is replaced in one step.
         """
-        raise TypeError(f"a {type(self).__name__} cannot be saved")
+        save_model(path, self.contents())
+
+    def contents(self) -> Contents:
+        """Return what makes up the trained model, to be stored."""
+        check_is_fitted(self, "clusters_")
+        return model_parts.contents_of(self)
+
+    @classmethod
+    def restored(cls: type[Self], stored: StoredModel, *, n_jobs: int | None = None) -> Self:
+        """Return the model that was stored, after checking all of it."""
+        model = cls(n_jobs=n_jobs)
+        model_parts.restore(model, stored)
+        model._make_walk()
+        return model
 
     def __sklearn_tags__(self) -> Any:
         """Tell scikit-learn that targets are needed and may be many, and that X may be sparse."""

@@ -1,26 +1,24 @@
-"""Estimators with their choices made."""
+"""XR-Linear: linear classifiers for the nodes of the tree and for the slots."""
 
 from __future__ import annotations
 
-import os
-from dataclasses import replace
-from functools import cached_property
-from typing import Any
+from collections.abc import Mapping
+from typing import ClassVar
 
-import numpy as np
-import numpy.typing as npt
-import scipy.sparse as sp
-from sklearn.utils.validation import check_is_fitted
-
-from polyseme import _native
 from polyseme.backbones.linear.matcher import LinearTreeMatcher
 from polyseme.backbones.linear.ranker import LinearSlotRanker
 from polyseme.backbones.linear.weights import LinearTraining
+from polyseme.estimators.parameters import (
+    NONE,
+    RENAMED,
+    Constraint,
+    knows_old_names,
+    number_above,
+    number_from,
+    one_of,
+    whole_from,
+)
 from polyseme.estimators.partitioned import PartitionedClassifier
-from polyseme.files.classifier_files import contents_of
-from polyseme.files.model_folder import save_model
-from polyseme.inputs.sparse_rows import SparseRows
-from polyseme.machine.threads import count_threads
 
 __all__ = ["XRLinear"]
 
@@ -59,13 +57,13 @@ class XRLinear(PartitionedClassifier):
         Most labels in a cluster of the tree, before re-assignment.
     loss : str, default='squared-hinge'
         'squared-hinge' or 'logistic'.
-    cost : float, default=1.0
+    C : float, default=1.0
         Weight of the loss against the regularisation; larger fits closer.
-    tolerance : float, default=0.03
+    tol : float, default=0.03
         When a classifier counts as solved; smaller is more exact and slower.
     max_iter : int, default=10
         Most passes over the training rows for a classifier.
-    threshold : float, default=0.1
+    min_weight : float, default=0.1
         Weights of smaller magnitude are dropped after training.
     max_weights_per_label : int, optional
         Keep only that many of the largest weights of a classifier.
@@ -84,12 +82,14 @@ class XRLinear(PartitionedClassifier):
         'none' for bare margins.
     merge : str, default='sum'
         How scores of a label's reached slots become one: 'sum', 'mean' (the paper) or 'max'.
-    n_threads : int, optional
-        Threads to use; by default one for each core. The model does not depend on it.
-    seed : int, default=0
-        Seed of the tree, of the order in which documents are visited, and of `match_folds`.
-    verbose : bool, default=True
-        Show progress, if there is a terminal to show it on.
+    n_jobs : int, optional
+        Threads to use; by default, and with -1, one for each core (-2: all cores but one). The
+        model does not depend on it.
+    random_state : int, default=0
+        Seed of the tree, of the order in which documents are visited, and of `match_folds`. The
+        same one gives the same model.
+    verbose : int, default=1
+        1 shows progress, if there is a terminal to show it on; 0 does not.
 
     Examples
     --------
@@ -102,10 +102,24 @@ class XRLinear(PartitionedClassifier):
     'animal'
     """
 
+    kind: ClassVar[str] = "xr-linear"
+    _constraints: ClassVar[Mapping[str, Constraint]] = {
+        **PartitionedClassifier._constraints,
+        "loss": one_of("squared-hinge", "logistic"),
+        "C": number_above(0),
+        "tol": number_above(0),
+        "max_iter": whole_from(1),
+        "min_weight": number_from(0),
+        "max_weights_per_label": NONE | whole_from(1),
+        "weight_bits": one_of(8, 32),
+        "bias": number_from(0),
+        "activation": one_of("l3-hinge", "sigmoid", "none"),
+    }
+
     matcher_: LinearTreeMatcher
     ranker_: LinearSlotRanker
-    _walk: _Walk
 
+    @knows_old_names("XRLinear", RENAMED)
     def __init__(
         self,
         copies: int = 2,
@@ -118,10 +132,10 @@ class XRLinear(PartitionedClassifier):
         branching: int = 32,
         max_leaf_size: int = 100,
         loss: str = "squared-hinge",
-        cost: float = 1.0,
-        tolerance: float = 0.03,
+        C: float = 1.0,
+        tol: float = 0.03,
         max_iter: int = 10,
-        threshold: float = 0.1,
+        min_weight: float = 0.1,
         max_weights_per_label: int | None = None,
         weight_bits: int = 8,
         bias: float = 1.0,
@@ -129,139 +143,56 @@ class XRLinear(PartitionedClassifier):
         sense_positives: bool = False,
         activation: str = "l3-hinge",
         merge: str = "sum",
-        n_threads: int | None = None,
-        seed: int = 0,
-        verbose: bool = True,
+        n_jobs: int | None = None,
+        random_state: int = 0,
+        verbose: int = 1,
     ) -> None:
-        self.copies = copies
-        self.beam_size = beam_size
-        self.rounds = rounds
-        self.finetune_matcher = finetune_matcher
-        self.assignment = assignment
-        self.max_cluster_size = max_cluster_size
-        self.match_folds = match_folds
-        self.branching = branching
-        self.max_leaf_size = max_leaf_size
+        super().__init__(
+            copies=copies,
+            beam_size=beam_size,
+            rounds=rounds,
+            finetune_matcher=finetune_matcher,
+            assignment=assignment,
+            max_cluster_size=max_cluster_size,
+            match_folds=match_folds,
+            branching=branching,
+            max_leaf_size=max_leaf_size,
+            training_rows=training_rows,
+            sense_positives=sense_positives,
+            merge=merge,
+            n_jobs=n_jobs,
+            random_state=random_state,
+            verbose=verbose,
+        )
         self.loss = loss
-        self.cost = cost
-        self.tolerance = tolerance
+        self.C = C
+        self.tol = tol
         self.max_iter = max_iter
-        self.threshold = threshold
+        self.min_weight = min_weight
         self.max_weights_per_label = max_weights_per_label
         self.weight_bits = weight_bits
         self.bias = bias
-        self.training_rows = training_rows
-        self.sense_positives = sense_positives
         self.activation = activation
-        self.merge = merge
-        self.n_threads = n_threads
-        self.seed = seed
-        self.verbose = verbose
+
+    def make_matcher(self) -> LinearTreeMatcher:
+        """Return a fresh matcher.
+
+        It always learns by teacher-forcing: with the beam's rows it reaches fewer labels.
+        """
+        return LinearTreeMatcher(self._how(), beam_size=self.beam_size, activation=self.activation)
+
+    def make_ranker(self) -> LinearSlotRanker:
+        """Return a fresh ranker."""
+        return LinearSlotRanker(self._how(), self.activation)
 
     def _how(self) -> LinearTraining:
         return LinearTraining(
             loss=self.loss,
-            cost=self.cost,
-            tolerance=self.tolerance,
+            cost=self.C,
+            tolerance=self.tol,
             max_iter=self.max_iter,
             bias=self.bias,
-            threshold=self.threshold,
+            min_weight=self.min_weight,
             max_weights_per_label=self.max_weights_per_label,
             weight_bits=self.weight_bits,
-            seed=self.seed,
-            n_threads=count_threads(self.n_threads),
         )
-
-    def _make_matcher(self) -> LinearTreeMatcher:
-        # Always teacher-forcing: with the beam's rows the matcher reaches fewer labels.
-        return LinearTreeMatcher(self._how(), beam_size=self.beam_size, activation=self.activation)
-
-    def _make_ranker(self) -> LinearSlotRanker:
-        return LinearSlotRanker(self._how(), self.activation)
-
-    def _check_trained(self, matcher: LinearTreeMatcher, ranker: LinearSlotRanker) -> None:
-        # A solution that grew beyond all numbers shows in its bias, whatever was pruned.
-        for weights in (*matcher.levels, ranker.weights):
-            if weights is not None and not np.isfinite(weights.bias).all():
-                raise ValueError(
-                    "Training went beyond what numbers can hold; bring the rows of X to a length "
-                    "near 1, or lower cost."
-                )
-
-    def _after_fit(self) -> None:
-        self._walk = _Walk(self)
-
-    def __getstate__(self) -> dict[str, Any]:
-        # Copies and processes get the arrays; native objects are made again from them.
-        state = dict(super().__getstate__())
-        state.pop("_walk", None)
-        if "matcher_" in state:
-            levels = [replace(level) for level in self.matcher_.levels]
-            state["matcher_"] = replace(self.matcher_, levels=levels)
-            ranker = self.ranker_.weights
-            state["ranker_"] = replace(self.ranker_, weights=ranker and replace(ranker))
-        return state
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state)
-        if "clusters_" in state:
-            self._after_fit()
-
-    def _label_scores(self, X: SparseRows) -> SparseRows:
-        arrays = self._walk.predictor.all_scores(
-            X, self.beam_size, self.merge, count_threads(self.n_threads), None
-        )
-        return SparseRows(*arrays, self.n_labels_)
-
-    def _top_k(
-        self, X: SparseRows, k: int
-    ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]:
-        n_threads = 1 if X.n_rows == 1 else count_threads(self.n_threads)
-        return self._walk.predictor.top_k(X, self.beam_size, k, self.merge, n_threads, None)
-
-    def _top_k_of_one(
-        self, X: Any, k: int
-    ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]] | None:
-        # The general checks take as long as it takes to tag a document. The native side does its
-        # own, and declines whatever is not a plain row.
-        if (
-            not isinstance(X, sp.csr_matrix | sp.csr_array)
-            or type(k) is not int
-            or type(self.beam_size) is not int
-            or not hasattr(self, "_walk")
-            or hasattr(self, "feature_names_in_")
-            or X.shape != (1, self.n_features_in_)
-        ):
-            return None
-        return self._walk.predictor.top_k_of_row(
-            X.indptr, X.indices, X.data, self.beam_size, k, self.merge
-        )
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Save the model as a folder of safetensors and JSON; `polyseme.load` reads it.
-
-        A polyseme model that is at `path` already is replaced in one step.
-        """
-        check_is_fitted(self, "clusters_")
-        save_model(path, *contents_of(self))
-
-
-class _Walk:
-    """The whole walk of a document, from the root to the merged labels.
-
-    Made when it is first asked for, since to lay out weights for quick reading takes a while.
-    """
-
-    def __init__(self, model: XRLinear) -> None:
-        ranker = model.ranker_.weights
-        assert ranker is not None
-        self._levels = [*model.matcher_.levels, ranker]
-        self._clusters = model.clusters_
-        self._activation = model.activation
-
-    @cached_property
-    def predictor(self) -> _native.Predictor:
-        *matcher, ranker = [weights.level for weights in self._levels]
-        n_features = self._levels[-1].n_features
-        labels, n_labels = self._clusters.labels, self._clusters.n_labels
-        return _native.Predictor(matcher, ranker, labels, n_labels, n_features, self._activation)

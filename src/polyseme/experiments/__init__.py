@@ -48,7 +48,7 @@ that ``run_named`` gives ``run``: change one and the cell is run again.
 * `Problem` (`problem.py`): ``X_train, Y_train, X_test, Y_test`` (SciPy), ``dataset`` (with names
   and texts), ``n_threads``, ``fit(parameters, seed)``, ``with_labels(Y_train, Y_test)``.
 * `measuring.py`: ``measure(model, problem)``, and its parts ``accuracy(top_labels, problem)``,
-  ``coverage(model, problem)``, ``sizes(model)``, ``prediction_times(predict, X)``.
+  ``reach(model, problem)``, ``sizes(model)``, ``prediction_times(predict, X)``.
 * The tree depends on the data, seed, branching and leaf size alone, so methods of one seed that
   agree in these have the same tree; this is what makes comparisons paired.
 * ``Experiment.sections(results)`` returns what comes after the usual tables: tables of its own

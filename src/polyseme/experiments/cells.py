@@ -22,8 +22,8 @@ FORMAT = 1
 # Figures that are no single number, and what they are instead.
 NO_NUMBERS: dict[str, type] = {
     "hits": str,
-    "objectives_before": list,
-    "objectives_after": list,
+    "reaches_before": list,
+    "reaches_after": list,
     "phase_seconds": dict,
     "examples": list,
 }

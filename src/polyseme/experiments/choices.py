@@ -77,12 +77,12 @@ def _after(n: int) -> str:
     return f"rounds {n}"
 
 
-def _objective_by_round(results: Results) -> list[Table | str]:
+def _reach_by_round(results: Results) -> list[Table | str]:
     figures = list(results.figures(_after(MOST_ROUNDS)).values())
     rows = []
     for n in range(MOST_ROUNDS if figures else 0):
-        before = [of_seed["objectives_before"][n] for of_seed in figures]
-        after = [of_seed["objectives_after"][n] for of_seed in figures]
+        before = [of_seed["reaches_before"][n] for of_seed in figures]
+        after = [of_seed["reaches_after"][n] for of_seed in figures]
         rows.append([f"round {n + 1}", mean_text(before), mean_text(after)])
     note = (
         "Training pairs that the beam reaches, in percent, with the matcher that the round began "
@@ -96,7 +96,7 @@ def _draw_rounds(results: Results) -> Figure:
     of_seeds = list(results.figures(_after(MOST_ROUNDS)).values())
     for which, colour in (("before", COLOURS[0]), ("after", COLOURS[1])):
         rounds = range(1, MOST_ROUNDS + 1 if of_seeds else 1)
-        reached = [[of_seed[f"objectives_{which}"][n - 1] for of_seed in of_seeds] for n in rounds]
+        reached = [[of_seed[f"reaches_{which}"][n - 1] for of_seed in of_seeds] for n in rounds]
         means = [mean_and_deviation(of_round)[0] for of_round in reached]
         axes[0].plot(rounds, means, marker="o", markersize=3, label=which, color=colour)
     axes[0].set_ylabel("objective (7), % of training pairs")
@@ -195,15 +195,15 @@ class RowsOfMatcher(XRLinear):
 
     matcher_rows = "teacher-forcing"
 
-    def _make_matcher(self) -> LinearTreeMatcher:
-        return replace(super()._make_matcher(), training_rows=self.matcher_rows)
+    def make_matcher(self) -> LinearTreeMatcher:
+        return replace(super().make_matcher(), training_rows=self.matcher_rows)
 
 
 @run_named("rows of the matcher")
 def run_with_rows(problem: Problem, method: Method, seed: int) -> Figures:
     """Train with rows for the matcher from the options, for the ranker from the parameters."""
     model = RowsOfMatcher(
-        **method.parameters, seed=seed, n_threads=problem.n_threads, verbose=False
+        **method.parameters, random_state=seed, n_jobs=problem.n_threads, verbose=0
     )
     model.matcher_rows = method.options["matcher_rows"]
     return measure(model.fit(problem.X_train, problem.Y_train), problem)
@@ -253,7 +253,7 @@ EXPERIMENTS = (
         methods=_rounds,
         columns=ALL_TABLES,
         baseline=_after(1),
-        sections=_objective_by_round,
+        sections=_reach_by_round,
         draw=_draw_rounds,
         notes="The paper runs one round and reports no others.",
     ),

@@ -31,7 +31,6 @@ from polyseme.experiments.separation import (
     where_documents_go,
 )
 from polyseme.experiments.tables import Table
-from polyseme.inputs.features import check_features
 from polyseme.senses.describe import senses_of
 
 __all__ = ["EXPERIMENTS", "choose_places", "telling_words"]
@@ -58,9 +57,7 @@ def run_example(problem: Problem, method: Method, seed: int) -> Figures:
         problem, method.options["mode"], method.options["n_fused"], seed
     )
     model = fused.fit(method.parameters, seed)
-    matched = model.matcher_.match(
-        check_features(problem.X_test).all_sparse(), model.beam_size
-    ).to_scipy()
+    matched = model.match(problem.X_test)
     gone = where_documents_go(matched, model.clusters_, problem.Y_test, fused_label)
     gone = _with_enough_of_each_part(gone, fused_label)
     separation = judge_separation(gone, n_permutations=100, seed=seed)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from polyseme import metrics
 from polyseme.estimators.xr_linear import XRLinear
 from polyseme.experiments import paper
 from polyseme.experiments.cells import Results
@@ -28,9 +29,7 @@ from polyseme.experiments.run_names import run_named
 from polyseme.experiments.separation import FIGURES, judge_separation, where_documents_go
 from polyseme.experiments.statistics import mean_and_deviation
 from polyseme.experiments.tables import Table, comparison_text, mean_text
-from polyseme.inputs.features import check_features
 from polyseme.machine.threads import count_threads
-from polyseme.partition.co_occurrence import objective
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -122,9 +121,10 @@ def _reach_and_separation(
         ("train", problem.X_train, problem.Y_train, fused.Y_train),
         ("test", problem.X_test, problem.Y_test, fused.Y_test),
     ):
-        matched = model.matcher_.match(check_features(X).all_sparse(), model.beam_size).to_scipy()
-        n_reached = objective(fused_Y, matched, model.clusters_, n_threads=n_threads)
-        figures[f"coverage_{part}"] = 100 * n_reached / max(1, fused_Y.nnz)
+        matched = model.match(X)
+        figures[f"reach_{part}"] = metrics.reach(
+            matched.to_scipy(), model.clusters_, fused_Y, n_threads=n_threads
+        )
         gone = where_documents_go(matched, model.clusters_, Y, fused_label)
         found = judge_separation(gone, n_permutations=N_PERMUTATIONS, seed=seed).means()
         # Where nothing could be judged there is no figure: JSON has no "not a number".
@@ -187,7 +187,7 @@ def _other_gains_table(results: Results) -> Table:
                 _mean(results, base, f"P@{k}"),
                 comparison_text(compare(results, other, base, k)),
             ]
-        row += [_mean(results, method, "coverage_test", 1) for method in (base, other)]
+        row += [_mean(results, method, "reach_test", 1) for method in (base, other)]
         row += [_mean(results, method, "training_seconds", 1) for method in (base, other)]
         rows.append(row)
     columns = (

@@ -15,10 +15,7 @@ from polyseme.estimators.xr_linear import XRLinear
 from polyseme.experiments.problem import Problem
 from polyseme.experiments.run_names import run_named
 from polyseme.experiments.statistics import hits_to_text
-from polyseme.files.classifier_files import contents_of
-from polyseme.inputs.features import check_features
 from polyseme.machine.threads import count_threads
-from polyseme.partition.co_occurrence import objective
 
 if TYPE_CHECKING:
     from polyseme.experiments.definition import Method
@@ -27,10 +24,10 @@ __all__ = [
     "KS",
     "Figures",
     "accuracy",
-    "coverage",
     "fit_and_measure",
     "measure",
     "prediction_times",
+    "reach",
     "sizes",
 ]
 
@@ -49,14 +46,14 @@ def fit_and_measure(problem: Problem, method: Method, seed: int) -> Figures:
 
 
 def measure(model: XRLinear, problem: Problem) -> Figures:
-    """Return all figures of a model: accuracy, coverage, sizes, seconds.
+    """Return all figures of a model: accuracy, reach, sizes, seconds.
 
-    Accuracy and coverage are in percent. See the parts for the names.
+    Accuracy and reach are in percent. See the parts for the names.
     """
     top_labels, _ = model.predict_top_k(problem.X_test, max(KS))
     return {
         **accuracy(top_labels, problem),
-        **coverage(model, problem),
+        **reach(model, problem),
         **sizes(model),
         **seconds(model),
         **prediction_times(lambda X: model.predict_top_k(X, max(KS)), problem.X_test),
@@ -73,34 +70,27 @@ def accuracy(top_labels: npt.NDArray[np.int32], problem: Problem) -> Figures:
     """
     found = metrics.evaluate(top_labels, problem.Y_test, ks=KS, propensities=problem.propensities)
     figures: Figures = {f"{what}@{k}": found[f"{what}@{k}"] for what in ("P", "PSP") for k in KS}
-    return {**figures, "hits": hits_to_text(_hits(top_labels, problem.Y_test))}
+    return {**figures, "hits": hits_to_text(metrics.hits(top_labels, problem.Y_test))}
 
 
-def _hits(top_labels: npt.NDArray[np.int32], Y: sp.csr_array) -> npt.NDArray[np.bool_]:
-    documents = np.arange(Y.shape[0], dtype=np.int64)
-    true_pairs = np.repeat(documents, np.diff(Y.indptr)) * Y.shape[1] + Y.indices
-    return (top_labels >= 0) & np.isin(documents[:, None] * Y.shape[1] + top_labels, true_pairs)
-
-
-def coverage(model: XRLinear, problem: Problem) -> Figures:
-    """Return ``coverage_train`` and ``coverage_test``: true pairs that the beam reaches."""
+def reach(model: XRLinear, problem: Problem) -> Figures:
+    """Return ``reach_train`` and ``reach_test``: true pairs that the beam reaches."""
     n_threads = count_threads(problem.n_threads)
     parts = {"train": (problem.X_train, problem.Y_train), "test": (problem.X_test, problem.Y_test)}
     figures = {}
     for part, (X, Y) in parts.items():
-        matched = model.matcher_.match(check_features(X).all_sparse(), model.beam_size).to_scipy()
-        n_reached = objective(Y, matched, model.clusters_, n_threads=n_threads)
-        figures[f"coverage_{part}"] = 100 * n_reached / max(1, Y.nnz)
+        matched = model.match(X).to_scipy()
+        figures[f"reach_{part}"] = metrics.reach(matched, model.clusters_, Y, n_threads=n_threads)
     return figures
 
 
 def sizes(model: XRLinear) -> Figures:
-    """Return sizes of clusters and model, and the objective (7) before and after each round.
+    """Return sizes of clusters and model, and the reach before and after each round.
 
-    The objective is in percent of all training pairs; without a round there is none.
+    That is the paper's objective (7), in percent of all training pairs; none without a round.
     """
     of_cluster = model.clusters_.sizes
-    _, arrays, _ = contents_of(model)
+    arrays = model.contents().arrays
     figures: Figures = {
         "n_slots": int(model.clusters_.n_slots),
         "n_clusters": int(model.clusters_.n_clusters),
@@ -110,10 +100,10 @@ def sizes(model: XRLinear) -> Figures:
     }
     if model.assignments_:
         n_positives = max(1, model.assignments_[-1]["n_positives"])
-        after = [100 * made["objective_after"] / n_positives for made in model.assignments_]
-        before = [100 * made["objective_before"] / n_positives for made in model.assignments_]
-        figures |= {"objective_before": before[0], "objective_after": after[-1]}
-        figures |= {"objectives_before": before, "objectives_after": after}
+        after = [100 * made["reached_after"] / n_positives for made in model.assignments_]
+        before = [100 * made["reached_before"] / n_positives for made in model.assignments_]
+        figures |= {"reach_before": before[0], "reach_after": after[-1]}
+        figures |= {"reaches_before": before, "reaches_after": after}
     return figures
 
 

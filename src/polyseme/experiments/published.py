@@ -13,7 +13,7 @@ from polyseme.experiments.tables import (
     ACCURACY,
     ALL_TABLES,
     COST,
-    COVERAGE,
+    REACH,
     Table,
     mean_text,
 )
@@ -70,7 +70,7 @@ def _with_copies(n: int, whose: str = "") -> str:
 
 
 def _draw_copies(results: Results) -> Figure:
-    columns = [*ACCURACY, COVERAGE[1], COST[0], COST[1]]
+    columns = [*ACCURACY, REACH[1], COST[0], COST[1]]
     figure, axes = panels(2, 3, f"{results.data['name']}: in how many clusters a label may be")
     for axis, column in zip(axes, columns, strict=True):
         draw_level(axis, results, column, XR_LINEAR, COLOURS[4])

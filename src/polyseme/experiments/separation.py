@@ -22,7 +22,9 @@ import numpy as np
 import numpy.typing as npt
 
 from polyseme.inputs.labels import check_labels
+from polyseme.inputs.sparse_rows import SparseRows
 from polyseme.partition.label_clusters import LabelClusters
+from polyseme.senses.best_slots import best_slots
 
 __all__ = ["FIGURES", "GoneTo", "Separation", "judge_separation", "where_documents_go"]
 
@@ -108,13 +110,13 @@ class Separation:
 
 
 def where_documents_go(
-    matched: Any, clusters: LabelClusters, Y: Any, fused_label: npt.ArrayLike
+    matched: SparseRows, clusters: LabelClusters, Y: Any, fused_label: npt.ArrayLike
 ) -> GoneTo:
     """Find the slot of every pair of a document and one of its fused labels.
 
     Parameters
     ----------
-    matched : csr_array of float, shape (n_documents, n_clusters)
+    matched : SparseRows, shape (n_documents, n_clusters)
         The matcher's scores of the clusters in the beam.
     clusters : LabelClusters
         The slots of the fused labels.
@@ -124,7 +126,7 @@ def where_documents_go(
         The fused label of each label.
     """
     numbers = np.asarray(fused_label, dtype=np.int64)
-    parts, _ = check_labels(Y, int(matched.shape[0]))
+    parts, _ = check_labels(Y, matched.n_rows)
     document = np.repeat(np.arange(parts.n_rows), np.diff(parts.starts))
     part = parts.columns.astype(np.int64)
     pair = document * clusters.n_labels + numbers[part]
@@ -133,11 +135,12 @@ def where_documents_go(
     kept = several & (n_parts == 1)
     pair, part = pair[kept], part[first[kept]]
 
-    slot, score = _best_slots(matched, clusters, pair)
+    document, label = np.divmod(pair, clusters.n_labels)
+    slot, score = best_slots(matched, clusters, document, label)
     reached = slot >= 0
     return GoneTo(
-        document=pair[reached] // clusters.n_labels,
-        fused_label=pair[reached] % clusters.n_labels,
+        document=document[reached],
+        fused_label=label[reached],
         part=part[reached],
         slot=slot[reached],
         score=score[reached],
@@ -182,34 +185,6 @@ def judge_separation(
         seen=seen,
         by_chance={name: values / n_permutations for name, values in total.items()},
     )
-
-
-def _best_slots(matched: Any, clusters: LabelClusters, pair: Ints) -> tuple[Ints, Floats]:
-    """Return the slot and score of each pair's best matched cluster; -1 if none was matched."""
-    # Each pair with each of its label's slots, then looked up among what was matched.
-    slots_by_label = np.argsort(clusters.labels, kind="stable")
-    ends = np.cumsum(clusters.copies)
-    document, label = np.divmod(pair, clusters.n_labels)
-    copies = clusters.copies[label]
-    of_pair = np.repeat(np.arange(len(pair)), copies)
-    starts = np.cumsum(copies) - copies
-    within = np.arange(len(of_pair)) - starts[of_pair]
-    slot = slots_by_label[(ends - clusters.copies)[label[of_pair]] + within]
-
-    beam = matched.tocsr().sorted_indices()
-    n_clusters = clusters.n_clusters
-    rows = np.repeat(np.arange(beam.shape[0]), np.diff(beam.indptr))
-    present = rows * n_clusters + beam.indices
-    wanted = document[of_pair] * n_clusters + clusters.cluster_of_slot[slot]
-    place = np.searchsorted(present, wanted)
-    place[place == len(present)] = 0
-    score = np.full(len(wanted), -np.inf)  # bare margins may be negative
-    if len(present) > 0:
-        score = np.where(present[place] == wanted, beam.data[place], -np.inf)
-
-    order = np.lexsort((slot, -score, of_pair))  # best first within each pair
-    best = order[starts]
-    return np.where(np.isfinite(score[best]), slot[best], -1), score[best]
 
 
 def _figures(label: Ints, part: Ints, slot: Ints) -> dict[str, Floats]:

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import Any
 
-from polyseme.estimators.xr_linear import XRLinear
-from polyseme.files.classifier_files import restore
+from polyseme.files.kinds import kind_named
 from polyseme.files.model_folder import open_model
-from polyseme.machine.threads import count_threads
-
-if TYPE_CHECKING:
-    from polyseme.text.model import TextModel
+from polyseme.machine.threads import count_jobs
 
 __all__ = ["load"]
 
 
-def load(path: str | os.PathLike[str], *, n_threads: int | None = None) -> XRLinear | TextModel:
+def load(path: str | os.PathLike[str], *, n_jobs: int | None = None) -> Any:
     """Load a model that was saved with ``model.save``.
 
     Weights are memory-mapped. Everything is checked first: a file that does not fit is refused
@@ -25,24 +21,14 @@ def load(path: str | os.PathLike[str], *, n_threads: int | None = None) -> XRLin
     Parameters
     ----------
     path : path of the model's folder
-    n_threads : int, optional
+    n_jobs : int, optional
         Threads for prediction; by default one for each core.
 
     Returns
     -------
-    XRLinear or TextModel
+    XRLinear, TextModel or another kind
         Whichever was saved.
     """
-    count_threads(n_threads)  # a wrong number is not the model's fault
+    count_jobs(n_jobs)  # a wrong number is not the model's fault
     stored = open_model(path)
-    if stored.description.get("kind") == "TextModel":
-        # Imported here: who has no texts does not wait for scikit-learn's text parts.
-        from polyseme.text import text_model_files
-        from polyseme.text.model import TextModel
-
-        model = TextModel()
-        text_model_files.restore(model, stored, n_threads)
-        return model
-    classifier = XRLinear(n_threads=n_threads)
-    restore(classifier, stored)
-    return classifier
+    return kind_named(stored.description.get("kind"), stored).restored(stored, n_jobs=n_jobs)

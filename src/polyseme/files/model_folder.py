@@ -24,8 +24,9 @@ import numpy as np
 import numpy.typing as npt
 from safetensors import SafetensorError
 
+from polyseme.files.format_1 import from_format_1
 from polyseme.files.safetensors_files import check_storable, map_arrays, write_arrays
-from polyseme.files.stored_model import StoredModel
+from polyseme.files.stored_model import Contents, StoredModel
 from polyseme.inputs.names import Names
 
 __all__ = [
@@ -35,34 +36,29 @@ __all__ = [
     "save_model",
 ]
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 
 _FORMAT = "polyseme"
 _MANIFEST = "model.json"
 _PARTS = ("weights", "names")
 _FILE_NAME = re.compile(r"(weights|names)-[0-9a-f]{8}\.safetensors|model-[0-9a-f]{8}\.json")
+# Also what safetensors writes before it renames, and what a try to write may leave.
+_LEFTOVER = re.compile(rf"{_FILE_NAME.pattern}|\.tmp\w{{6}}|\.polyseme-\w{{8}}")
 _STALE_SECONDS = 24 * 60 * 60
 
 Array = npt.NDArray[Any]
 
 
-def save_model(
-    path: str | os.PathLike[str],
-    description: Mapping[str, Any],
-    arrays: Mapping[str, Array],
-    names: Mapping[str, Names],
-) -> None:
+def save_model(path: str | os.PathLike[str], contents: Contents) -> None:
     """Save a model as a folder; a model that is there already is replaced in one step.
 
     Parameters
     ----------
     path : path
         A folder: new, empty, or a polyseme model.
-    description : dict
-        JSON values; NumPy numbers are stored as plain ones.
-    arrays : dict of str to ndarray
-        Integers, floats or booleans of any shape.
-    names : dict of str to Names
+    contents : Contents
+        NumPy numbers in the description are stored as plain ones; arrays are integers, floats or
+        booleans of any shape.
 
     Raises
     ------
@@ -72,9 +68,9 @@ def save_model(
         If writing fails (disk full, no permission); the folder is then as it was before.
     """
     folder = Path(path)
-    contents = {"weights": dict(arrays), "names": _names_to_arrays(names)}
-    check_storable(contents["weights"])
-    described = _to_json(description)
+    files_of = {"weights": contents.arrays, "names": _names_to_arrays(contents.names)}
+    check_storable(contents.arrays)
+    described = _to_json(contents.description)
     check_target(folder)
 
     token = secrets.token_hex(4)
@@ -85,7 +81,7 @@ def save_model(
         folder.mkdir(parents=True, exist_ok=True)
         files = {}
         for part, file_name in new_files.items():
-            write_arrays(folder / file_name, contents[part])
+            write_arrays(folder / file_name, files_of[part])
             files[part] = {
                 "name": file_name,
                 "n_bytes": (folder / file_name).stat().st_size,
@@ -98,6 +94,7 @@ def save_model(
             "files": files,
             "description": described,
         }
+        manifest["crc32"] = _manifest_crc32(manifest)
         _write_text(folder / new_manifest, json.dumps(manifest, indent=2) + "\n")
         old_files = _named_files(folder)
         os.replace(folder / new_manifest, folder / _MANIFEST)
@@ -142,12 +139,13 @@ def open_model(path: str | os.PathLike[str]) -> StoredModel:
                     " copy the whole folder again"
                 ) from None
             manifest = newer
-    return StoredModel(
+    stored = StoredModel(
         path=folder,
         description=manifest["description"],
         arrays=contents["weights"],
         names=_names_from_arrays(folder, contents["names"]),
     )
+    return stored if manifest["format_version"] > 1 else from_format_1(stored)
 
 
 # Writing
@@ -164,7 +162,7 @@ def check_target(folder: Path) -> None:
         is_model = _parse_manifest(folder).get("format") == _FORMAT
     else:
         # Files of our own without model.json are the rest of a save that was killed.
-        is_model = all(_FILE_NAME.fullmatch(entry.name) for entry in folder.iterdir())
+        is_model = all(_LEFTOVER.fullmatch(entry.name) for entry in folder.iterdir())
     if not is_model:
         raise ValueError(
             f"cannot save a model to {folder}: the folder holds something else;"
@@ -175,7 +173,7 @@ def check_target(folder: Path) -> None:
 def _try_to_write(folder: Path) -> None:
     nearest = next(place for place in (folder, *folder.absolute().parents) if place.exists())
     try:
-        os.rmdir(tempfile.mkdtemp(prefix=".polyseme-", dir=nearest))
+        tempfile.TemporaryFile(prefix=".polyseme-", dir=nearest).close()
     except OSError as error:
         raise OSError(
             f"cannot save a model to {folder}: nothing can be written to {nearest} "
@@ -234,7 +232,7 @@ def _stale_files(folder: Path) -> set[str]:
     """Return what killed saves left here; younger files may belong to a save still running."""
     newest = time.time() - _STALE_SECONDS
     with suppress(OSError):
-        ours = [entry for entry in folder.iterdir() if _FILE_NAME.fullmatch(entry.name)]
+        ours = [entry for entry in folder.iterdir() if _LEFTOVER.fullmatch(entry.name)]
         return {entry.name for entry in ours if entry.stat().st_mtime < newest}
     return set()
 
@@ -305,9 +303,17 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
             f"the model {folder} needs a newer polyseme: its format is {version},"
             f" this one ({_polyseme_version()}) reads up to {FORMAT_VERSION}; upgrade polyseme"
         )
+    if version > 1 and manifest.get("crc32") != _manifest_crc32(manifest):
+        raise ValueError(f"{path} was changed: its checksum is wrong; copy the model again")
     if not isinstance(manifest.get("description"), dict):
         raise ValueError(f"{path} has no description of the model")
     return manifest
+
+
+def _manifest_crc32(manifest: Mapping[str, Any]) -> int:
+    """Return the checksum of model.json, however its lines are broken."""
+    covered = {key: value for key, value in manifest.items() if key != "crc32"}
+    return zlib.crc32(json.dumps(covered, sort_keys=True, separators=(",", ":")).encode())
 
 
 def _read_part(folder: Path, manifest: dict[str, Any], part: str) -> dict[str, Array]:

@@ -9,6 +9,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from polyseme.inputs.documents import Documents
+from polyseme.inputs.sound_matrices import sound_matrix
 from polyseme.inputs.sparse_rows import SparseRows
 
 __all__ = ["check_features"]
@@ -116,13 +117,13 @@ def _side_by_side(parts: tuple[Any, ...], name: str) -> Documents:
 
 def _sparse_part(X: Any, name: str) -> SparseRows:
     _require_two_dimensions(X.ndim, name)
-    _require_numbers(X.dtype, name)
+    _require_numbers(getattr(X, "dtype", np.dtype(object)), name)
     rows = SparseRows.from_scipy(X, name)
     finite = np.isfinite(rows.values)
     if np.count_nonzero(finite) < len(finite):  # half the time of finite.all() on one row
         entry = int(np.argmin(finite))
         row = int(np.searchsorted(rows.starts, entry, side="right")) - 1
-        _refuse_number(rows.values[entry], row, X.tocsr().data, name)
+        _refuse_number(rows.values[entry], row, sound_matrix(X, name).tocsr().data, name)
     return rows
 
 

@@ -10,10 +10,53 @@ from typing import Any, overload
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Names"]
+__all__ = ["Names", "name_of", "number_of"]
 
 _CHUNK = 1 << 16
 _MAX_COMPARED = 20_000
+_MAX_SHOWN = 80
+
+
+def name_of(names: Names | None, number: int) -> str | int:
+    """Return the name of what has a number, or the number where there are no names."""
+    return number if names is None else names[number]
+
+
+def number_of(
+    name: str | int, names: Names | None, n: int, *, noun: str = "label", hints: bool = True
+) -> int:
+    """Return the number of what is given by name, or by its number.
+
+    Parameters
+    ----------
+    name : str or int
+    names : Names or None
+    n : int
+        How many there are.
+    noun : str
+        What the names stand for; used in the error message.
+    hints : bool
+        Whether the message for a name that is not there suggests close ones, which takes long
+        where there are many.
+
+    Raises
+    ------
+    ValueError
+        If there is no such name or number.
+    """
+    if names is not None and name in names:
+        return names.index(name)
+    if isinstance(name, str) and not (name.isascii() and name.isdecimal() and len(name) < 20):
+        if names is None:
+            shown = name[:_MAX_SHOWN]
+            raise ValueError(f"this model has no {noun} names; give a number instead of {shown!r}")
+        if not hints:
+            raise ValueError(f"this model has no {noun} {name[:_MAX_SHOWN]!r}")
+        return names.index(name, noun=noun)  # says which names are close
+    number = int(name)
+    if not 0 <= number < n:
+        raise ValueError(f"no {noun} {name!r}: {noun}s are numbered from 0 to {n - 1}")
+    return number
 
 
 class Names(Sequence[str | int]):

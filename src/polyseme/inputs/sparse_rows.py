@@ -10,6 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from polyseme.inputs.sound_matrices import sound_matrix
+
 __all__ = ["SparsePattern", "SparseRows"]
 
 MAX_COLUMNS = int(np.iinfo(np.int32).max)
@@ -214,20 +216,16 @@ def _canonical_parts(
     matrix: Any, dtype: np.dtype[Any], name: str
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[Any]]:
     """Row starts, columns and values of a matrix: sorted, no duplicates, no stored zeros."""
+    matrix = sound_matrix(matrix, name)
     n_rows, n_columns = matrix.shape
     _require_countable(n_columns, f"columns of {name}")
     if matrix.format != "csr":
-        if matrix.format == "csc":
-            _check_structure(matrix.indptr, matrix.indices, n_columns, n_rows, name)
         # Converted before duplicates are added up: small integer types would overflow.
         with np.errstate(over="ignore", invalid="ignore"):
             matrix = matrix.astype(dtype, copy=False).tocsr()
 
     starts = matrix.indptr.astype(np.int64, copy=False)
-    columns, values = matrix.indices, matrix.data
-    _check_structure(starts, columns, n_rows, n_columns, name)
-    columns = columns[: starts[-1]].astype(np.int32, copy=False)
-    values = values[: starts[-1]]
+    columns, values = matrix.indices.astype(np.int32, copy=False), matrix.data
     if values.dtype != dtype:
         with np.errstate(over="ignore", invalid="ignore"):
             values = values.astype(dtype)
@@ -243,26 +241,6 @@ def _canonical_parts(
         np.cumsum(kept, out=n_kept_before[1:])
         starts, columns, values = n_kept_before[starts], columns[kept], values[kept]
     return starts, columns, values
-
-
-def _check_structure(
-    starts: npt.NDArray[Any], columns: npt.NDArray[Any], n_rows: int, n_columns: int, name: str
-) -> None:
-    """Refuse a compressed matrix that would send native code out of its arrays."""
-    n_stored = starts[-1] if len(starts) == n_rows + 1 else -1
-    sound = (
-        0 <= n_stored <= len(columns)
-        and starts[0] == 0
-        and (n_rows < 2 or bool((starts[1:] >= starts[:-1]).all()))
-    )
-    if sound and n_stored > 0:
-        used = columns[:n_stored]
-        sound = bool(np.minimum.reduce(used) >= 0 and np.maximum.reduce(used) < n_columns)
-    if not sound:
-        raise ValueError(
-            f"{name} is a damaged sparse matrix: its index arrays do not fit its shape "
-            f"({n_rows}, {n_columns}); build it again, for example from coordinates."
-        )
 
 
 def _ascending_within_rows(starts: npt.NDArray[np.int64], columns: npt.NDArray[np.int32]) -> bool:

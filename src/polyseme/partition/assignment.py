@@ -1,7 +1,7 @@
 """The ways to choose slots: from co-occurrence to the clusters of each label.
 
 Each method takes the co-occurrence, the labels' present clusters and the number of copies, and
-gives an `Assignment`: new clusters, with what they do to the pairs that the beam can reach.
+gives an `Assignment`: new clusters, with what they do to the pairs that the beam reaches.
 
 Everywhere, candidates are taken in one order of choice: count, then the sum of matcher scores,
 then the label's present cluster, then the lower id. A label that was never matched keeps its
@@ -20,10 +20,11 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from polyseme import _native
+from polyseme.machine.run import Run
 from polyseme.partition.co_occurrence import (
     CoOccurrence,
     co_occurrence,
-    objective,
+    count_reached,
     pattern_of,
     rows_of,
 )
@@ -32,15 +33,16 @@ from polyseme.partition.label_clusters import LabelClusters
 __all__ = [
     "METHODS",
     "Assignment",
+    "AssignmentPlan",
     "CoOccurrence",
     "adaptive",
     "capped",
     "closed_form",
     "co_occurrence",
+    "count_reached",
     "coverage",
     "default_max_cluster_size",
     "method_named",
-    "objective",
     "random",
 ]
 
@@ -49,32 +51,34 @@ _Rows = tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]
 
 @dataclass(frozen=True)
 class Assignment:
-    """New clusters, and what they do to the pairs that the beam can reach.
+    """New clusters, and what they do to the pairs that the beam reaches.
 
     Attributes
     ----------
     clusters : LabelClusters
-    objective_before, objective_after : int
-        Positive (document, label) pairs that the beam can reach with the present and with the new
+    reached_before, reached_after : int
+        Positive (document, label) pairs that the beam reaches with the present and with the new
         clusters. (The paper's objective (7), Tr(Y^T Binary(M C^T)).)
     n_positives : int
         All positive pairs.
     """
 
     clusters: LabelClusters
-    objective_before: int
-    objective_after: int
+    reached_before: int
+    reached_after: int
     n_positives: int
 
     @property
-    def reachable_before(self) -> float:
-        """Share of positive pairs that the beam can reach with the present clusters."""
-        return self.objective_before / max(1, self.n_positives)
+    def reach_before(self) -> float:
+        """Share of positive pairs that the beam reaches with the present clusters."""
+        return self.reached_before / max(1, self.n_positives)
 
     @property
-    def reachable_after(self) -> float:
-        """Share of positive pairs that the beam can reach with the new clusters."""
-        return self.objective_after / max(1, self.n_positives)
+    def reach_after(self) -> float:
+        """Share of positive pairs that the beam reaches with the new clusters."""
+        return self.reached_after / max(1, self.n_positives)
+
+    # As `polyseme.estimators.partitioned` still calls them.
 
 
 class Method(Protocol):
@@ -227,6 +231,36 @@ METHODS: dict[str, Method] = {
 }
 
 
+@dataclass(frozen=True)
+class AssignmentPlan:
+    """How slots are chosen, decided before training begins.
+
+    Attributes
+    ----------
+    method : str
+        One of `METHODS`.
+    copies : int
+        In how many clusters a label may be at most.
+    max_cluster_size : int or None
+        For the methods that have a limit; None for their own.
+    """
+
+    method: str = "capped"
+    copies: int = 1
+    max_cluster_size: int | None = None
+
+    def assign(self, counted: CoOccurrence, present: LabelClusters, run: Run) -> Assignment:
+        """Choose the clusters of each label."""
+        return method_named(self.method)(
+            counted,
+            present,
+            self.copies,
+            max_cluster_size=self.max_cluster_size,
+            seed=run.seed,
+            n_threads=run.n_threads,
+        )
+
+
 def method_named(name: str) -> Method:
     """Return the method of that name in `METHODS`."""
     if name not in METHODS:
@@ -304,7 +338,7 @@ def _report(
 ) -> Assignment:
     return Assignment(
         clusters=chosen,
-        objective_before=counted.objective(present, n_threads=n_threads),
-        objective_after=counted.objective(chosen, n_threads=n_threads),
+        reached_before=counted.count_reached(present, n_threads=n_threads),
+        reached_after=counted.count_reached(chosen, n_threads=n_threads),
         n_positives=counted.n_positives,
     )

@@ -13,7 +13,7 @@ from polyseme import _native
 from polyseme.inputs.sparse_rows import SparsePattern, SparseRows
 from polyseme.partition.label_clusters import LabelClusters
 
-__all__ = ["CoOccurrence", "co_occurrence", "objective"]
+__all__ = ["CoOccurrence", "co_occurrence", "count_reached"]
 
 
 @dataclass(frozen=True)
@@ -62,8 +62,8 @@ class CoOccurrence:
         counts = np.append(self.counts.data, 0)[at]
         return np.where(stored[at] == wanted, counts, 0).astype(np.int64)
 
-    def objective(self, clusters: LabelClusters, *, n_threads: int = 1) -> int:
-        """Count the (document, label) pairs that the beam can reach, see `objective`."""
+    def count_reached(self, clusters: LabelClusters, *, n_threads: int = 1) -> int:
+        """Count the (document, label) pairs that the beam reaches, see `count_reached`."""
         return _count_reached(self.label_rows, self.matched, clusters, n_threads)
 
 
@@ -104,14 +104,14 @@ def co_occurrence(
     )
 
 
-def objective(
+def count_reached(
     Y: sp.sparray | sp.spmatrix,
     matched: sp.sparray | sp.spmatrix,
     clusters: LabelClusters,
     *,
     n_threads: int = 1,
 ) -> int:
-    """Count the positive (document, label) pairs that the beam can reach.
+    """Count the positive (document, label) pairs that the beam reaches.
 
     A pair is reached if the document is matched to at least one cluster of the label. (The paper's
     objective (7), Tr(Y^T Binary(M C^T)), without building any of its matrices.)

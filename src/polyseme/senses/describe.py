@@ -9,21 +9,29 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from polyseme.backbones.protocols import Weighs
 from polyseme.inputs.features import check_features
 from polyseme.inputs.labels import check_labels
+from polyseme.inputs.names import name_of, number_of
 from polyseme.inputs.sparse_rows import SparsePattern
+from polyseme.senses.best_slots import best_slots
+from polyseme.senses.words import Word, slot_words
 
 if TYPE_CHECKING:
-    from polyseme.estimators.xr_linear import XRLinear
+    from polyseme.estimators.partitioned import PartitionedClassifier as Model
 
 __all__ = [
     "Sense",
+    "Slot",
     "division_scores",
+    "label_name",
     "label_number",
+    "largest_labels",
     "most_split",
     "senses_of",
     "slot_similarity",
     "slots_differ",
+    "slots_of",
     "split_order",
     "split_scores",
 ]
@@ -53,6 +61,9 @@ class Sense:
     documents : list of int
         Rows of the given data that have the label and whose best cluster among the label's is
         this one, surest first; empty if no data was given.
+    examples : list of str
+        Beginnings of texts that belong to it: those of `documents` where their texts are known,
+        else those that the model keeps.
     """
 
     slot: int
@@ -61,27 +72,54 @@ class Sense:
     strongest: list[tuple[str | int, float]]
     neighbours: list[str | int]
     documents: list[int] = field(default_factory=list)
+    examples: list[str] = field(default_factory=list)
 
 
-def label_number(model: XRLinear, label: str | int) -> int:
+@dataclass(frozen=True)
+class Slot:
+    """What is known of one slot of a label, in numbers; see `Sense`."""
+
+    slot: int
+    cluster: int
+    share: float
+    words: list[Word]
+    neighbours: list[int]
+
+
+def label_number(model: Model, label: str | int) -> int:
     """Return the number of a label that is given by name, or by its number."""
-    if model.label_names_ is not None:
-        if label in model.label_names_:
-            return model.label_names_.index(label)
-        if isinstance(label, str) and not label.isdecimal():
-            return model.label_names_.index(label)  # says which names are close
-    if isinstance(label, str) and not label.isdecimal():
-        raise ValueError(f"this model has no label names; give a number instead of {label!r}")
-    number = int(label)
-    if not 0 <= number < model.n_labels_:
-        raise ValueError(
-            f"no label {label!r}: labels are numbered from 0 to {model.n_labels_ - 1}"
+    return number_of(label, model.label_names_, model.n_labels_)
+
+
+def label_name(model: Model, label: int) -> str | int:
+    """Return the name of a label, or its number where the model knows no names."""
+    return name_of(model.label_names_, label)
+
+
+def slots_of(model: Model, label: int, *, n_words: int, n_neighbours: int) -> list[Slot]:
+    """Return the slots of a label, the one that covers most of its documents first.
+
+    Parameters
+    ----------
+    n_words, n_neighbours : int
+        How many of each to list at most.
+    """
+    n_documents = max(1, int(model.label_counts_[label]))
+    slots = [
+        Slot(
+            slot=slot,
+            cluster=int(model.clusters_.cluster_of_slot[slot]),
+            share=float(model.slot_documents_[slot] / n_documents),
+            words=slot_words(model, slot, n_words),
+            neighbours=_neighbours(model, slot, n_neighbours),
         )
-    return number
+        for slot in model.clusters_.slots_of(label).tolist()
+    ]
+    return sorted(slots, key=lambda slot: (-slot.share, slot.slot))
 
 
 def senses_of(
-    model: XRLinear,
+    model: Model,
     label: str | int,
     X: Any = None,
     Y: Any = None,
@@ -94,7 +132,7 @@ def senses_of(
 
     Parameters
     ----------
-    model : XRLinear
+    model : estimator
     label : str or int
         A name, if the model has names, or a label's number.
     X, Y : optional
@@ -109,44 +147,42 @@ def senses_of(
         The one that covers most of the label first.
     """
     number = label_number(model, label)
-    slots = model.clusters_.slots_of(number)
-    documents: dict[int, list[int]] = {int(slot): [] for slot in slots}
+    documents: dict[int, list[int]] = {}
     if X is not None and Y is not None:
-        documents = _documents_of(model, number, slots, X, Y, n_documents)
-    senses = [
+        documents = _documents_of(model, number, X, Y, n_documents)
+    return [
         Sense(
-            slot=int(slot),
-            cluster=int(model.clusters_.cluster_of_slot[slot]),
-            share=float(model.slot_documents_[slot] / max(1, model.label_counts_[number])),
-            strongest=_strongest(model, int(slot), n_features),
-            neighbours=_neighbours(model, int(slot), n_neighbours),
-            documents=documents[int(slot)],
+            slot=one.slot,
+            cluster=one.cluster,
+            share=one.share,
+            strongest=[(word.name, word.weight) for word in one.words],
+            neighbours=[label_name(model, other) for other in one.neighbours],
+            documents=documents.get(one.slot, []),
         )
-        for slot in slots
+        for one in slots_of(model, number, n_words=n_features, n_neighbours=n_neighbours)
     ]
-    return sorted(senses, key=lambda sense: (-sense.share, sense.slot))
 
 
-def slot_similarity(model: XRLinear, label: int) -> float:
+def slot_similarity(model: Model, label: int) -> float:
     """Return the cosine between the weights of a label's two slots that are least alike.
 
     1 for a label with one slot, and for slots without any weights.
     """
-    weights = model.ranker_.weights
-    assert weights is not None
-    clusters = model.clusters_
-    found = [
-        weights.slot_weights(int(clusters.cluster_of_slot[slot]), int(slot))
-        for slot in clusters.slots_of(label)
-    ]
+    ranker = model.ranker_
+    if not isinstance(ranker, Weighs):
+        return 1.0
+    found = [ranker.weights_of(int(slot))[:2] for slot in model.clusters_.slots_of(label)]
     return min((_cosine(*a, *b) for a, b in combinations(found, 2)), default=1.0)
 
 
-def slots_differ(model: XRLinear, label: int) -> bool:
+def slots_differ(model: Model, label: int) -> bool:
     """Return whether the words of a label's slots differ enough to call them senses.
 
-    One word that gives the label away in all its senses can hide that they differ.
+    One word that gives the label away in all its senses can hide that they differ. Where no
+    weights are known, nothing speaks against calling several slots senses.
     """
+    if not isinstance(model.ranker_, Weighs):
+        return bool(model.clusters_.copies[label] > 1)
     return slot_similarity(model, label) < MOST_SIMILAR_SENSES
 
 
@@ -163,7 +199,7 @@ def _cosine(
     return float(values_a[in_a] @ values_b[in_b]) / lengths if lengths > 0 else 0.0
 
 
-def split_scores(model: XRLinear) -> npt.NDArray[np.float64]:
+def split_scores(model: Model) -> npt.NDArray[np.float64]:
     """Return how evenly each label's documents fall into its slots, shape (n_labels,).
 
     One minus the share of the label's largest slot among the visits to all its slots: 0 for a
@@ -179,7 +215,7 @@ def split_scores(model: XRLinear) -> npt.NDArray[np.float64]:
 
 
 def most_split(
-    model: XRLinear, n: int = 10, *, min_documents: int = ENOUGH_TO_SPLIT
+    model: Model, n: int = 10, *, min_documents: int = ENOUGH_TO_SPLIT
 ) -> list[tuple[str | int, float]]:
     """Return the labels whose documents are divided most between their slots.
 
@@ -200,11 +236,11 @@ def most_split(
     """
     scores = division_scores(model)
     order = split_order(model, scores, min_documents=min_documents)[:n]
-    return [(_label_name(model, int(label)), float(scores[label])) for label in order]
+    return [(label_name(model, int(label)), float(scores[label])) for label in order]
 
 
 def split_order(
-    model: XRLinear,
+    model: Model,
     scores: npt.NDArray[np.float64],
     *,
     min_documents: int = ENOUGH_TO_SPLIT,
@@ -223,12 +259,12 @@ def split_order(
     return divided[np.lexsort((divided, -counts[divided], -scores[divided]))]
 
 
-def division_scores(model: XRLinear) -> npt.NDArray[np.float64]:
+def division_scores(model: Model) -> npt.NDArray[np.float64]:
     """Return `split_scores`, less where one document reaches several slots, shape (n_labels,)."""
     return split_scores(model) * _exclusive_share(model)
 
 
-def _exclusive_share(model: XRLinear) -> npt.NDArray[np.float64]:
+def _exclusive_share(model: Model) -> npt.NDArray[np.float64]:
     """Share of a label's documents that are surely not matched to all of its slots, 0 to 1."""
     clusters = model.clusters_
     smallest = np.full(clusters.n_labels, np.inf)
@@ -237,53 +273,39 @@ def _exclusive_share(model: XRLinear) -> npt.NDArray[np.float64]:
     return np.where(clusters.copies > 1, 1 - np.minimum(1, shared_at_most), 0.0)
 
 
-def _label_name(model: XRLinear, label: int) -> str | int:
-    return label if model.label_names_ is None else model.label_names_[label]
+def _neighbours(model: Model, slot: int, n: int) -> list[int]:
+    labels = largest_labels(model, int(model.clusters_.cluster_of_slot[slot]), n + 1)
+    own = int(model.clusters_.labels[slot])
+    return [label for label in labels if label != own][:n]
 
 
-def _strongest(model: XRLinear, slot: int, n: int) -> list[tuple[str | int, float]]:
-    weights = model.ranker_.weights
-    assert weights is not None
-    features, values = weights.slot_weights(int(model.clusters_.cluster_of_slot[slot]), slot)
-    order = [i for i in np.lexsort((features, -values))[:n] if values[i] > 0]
-    names = model.feature_names_
-    return [
-        (int(features[i]) if names is None else names[int(features[i])], float(values[i]))
-        for i in order
-    ]
-
-
-def _neighbours(model: XRLinear, slot: int, n: int) -> list[str | int]:
+def largest_labels(model: Model, cluster: int, n: int) -> list[int]:
+    """Return the labels of a cluster that have most training documents."""
     clusters = model.clusters_
-    cluster = clusters.cluster_of_slot[slot]
     labels = clusters.labels[clusters.starts[cluster] : clusters.starts[cluster + 1]]
-    others = labels[labels != clusters.labels[slot]]
-    order = np.lexsort((others, -model.label_counts_[others]))[:n]
-    return [_label_name(model, int(label)) for label in others[order]]
+    order = np.lexsort((labels, -model.label_counts_[labels]))[:n]
+    found: list[int] = labels[order].tolist()
+    return found
 
 
-def _documents_of(
-    model: XRLinear, label: int, slots: npt.NDArray[np.int64], X: Any, Y: Any, n: int
-) -> dict[int, list[int]]:
-    """Return the rows with the label under the slot whose cluster suits each best."""
-    features = check_features(X, n_features=model.n_features_in_).all_sparse()
+def _documents_of(model: Model, label: int, X: Any, Y: Any, n: int) -> dict[int, list[int]]:
+    """Return the rows with the label, surest first, under the slot that each goes to."""
+    features = check_features(X, layout=model.layout_)
+    if features.n_rows == 0:
+        return {}
     known = None if model.label_names_ is None else list(model.label_names_)
     labels, _ = check_labels(Y, features.n_rows, label_names=known)
     rows = _rows_with(labels, label)
     if len(rows) == 0:
-        return {int(slot): [] for slot in slots}
-    matched = model.matcher_.match(features.take(rows), model.beam_size).to_scipy()
-    clusters = model.clusters_.cluster_of_slot[slots]
-    reached = matched.tocsc()[:, clusters].tocoo()
-    scores = np.full(reached.shape, -np.inf)  # bare margins may be negative
-    scores[reached.row, reached.col] = reached.data
-    best = scores.argmax(axis=1)
-    found: dict[int, list[int]] = {}
-    for position, slot in enumerate(slots):
-        own = np.flatnonzero((best == position) & np.isfinite(scores[:, position]))
-        surest = own[np.argsort(-scores[own, position], kind="stable")][:n]
-        found[int(slot)] = [int(rows[i]) for i in surest]
-    return found
+        return {}
+    matched = model.match(features.take(rows))
+    documents = np.arange(len(rows))
+    slots, scores = best_slots(matched, model.clusters_, documents, np.full(len(rows), label))
+    order = np.argsort(-scores, kind="stable")
+    return {
+        int(slot): rows[order[slots[order] == slot][:n]].tolist()
+        for slot in np.unique(slots[slots >= 0])
+    }
 
 
 def _rows_with(labels: SparsePattern, label: int) -> npt.NDArray[np.int64]:

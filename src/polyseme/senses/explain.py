@@ -10,14 +10,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from polyseme import _native
-from polyseme.backbones.linear.weights import LinearWeights
+from polyseme.backbones.protocols import Descends, Weighs
+from polyseme.inputs.documents import Documents
 from polyseme.inputs.features import check_features
+from polyseme.inputs.names import Names
 from polyseme.inputs.sparse_rows import SparseRows
+from polyseme.machine.run import Run
 from polyseme.partition.merging import merge_slots
+from polyseme.training.disentangle import what_the_ranker_sees
 
 if TYPE_CHECKING:
-    from polyseme.estimators.xr_linear import XRLinear
+    from polyseme.estimators.partitioned import PartitionedClassifier as Model
 
 __all__ = [
     "Contribution",
@@ -29,6 +32,8 @@ __all__ = [
     "Step",
     "explain",
 ]
+
+Entries = tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]
 
 
 @dataclass(frozen=True)
@@ -62,33 +67,37 @@ class Margin:
 
 @dataclass(frozen=True)
 class ReachedNode:
-    """A node that the beam kept."""
+    """A node that the beam kept; its score is None where the matcher tells only of clusters."""
 
     node: int
-    score: float
+    score: float | None
 
 
 @dataclass(frozen=True)
 class Step:
-    """A node on the way from the root to a cluster; level 1 is just below the root."""
+    """A node on the way from the root to a cluster; level 1 is just below the root.
+
+    The margin is None where the matcher has no weights.
+    """
 
     level: int
     node: int
-    score: float
-    margin: Margin
+    score: float | None
+    margin: Margin | None
 
 
 @dataclass(frozen=True)
 class SlotExplanation:
     """A slot that was reached; `score` is what it gives to the score of its label.
 
-    The last step of `path` is the cluster itself.
+    The last step of `path` is the cluster itself. The margin is None where the ranker has no
+    weights.
     """
 
     slot: int
     cluster: int
     score: float
-    margin: Margin
+    margin: Margin | None
     path: list[Step]
 
 
@@ -126,7 +135,7 @@ class Explanation:
 
 
 def explain(
-    model: XRLinear,
+    model: Model,
     X: Any,
     labels: Iterable[int] | None = None,
     *,
@@ -140,7 +149,7 @@ def explain(
 
     Parameters
     ----------
-    model : XRLinear
+    model : estimator
     X : sparse matrix or array, shape (1, n_features)
     labels : iterable of int, optional
         The labels to explain; by default the best ones.
@@ -149,13 +158,13 @@ def explain(
     n_features : int
         How many features of each classifier to list at most.
     """
-    document = check_features(X, n_features=model.n_features_in_).all_sparse()
+    document = check_features(X, layout=model.layout_)
     if document.n_rows != 1:
         raise ValueError(f"X has {document.n_rows} rows; one document is explained at a time.")
-    walk = _Walk(model, document)
+    way = _Way(model, document, n_features)
     if labels is None:
-        order = np.lexsort((walk.labels, -walk.label_scores))[:n_labels]
-        chosen = walk.labels[order].tolist()
+        order = np.lexsort((way.labels, -way.label_scores))[:n_labels]
+        chosen = way.labels[order].tolist()
     else:
         chosen = list(dict.fromkeys(int(label) for label in labels))
         for label in chosen:
@@ -164,106 +173,81 @@ def explain(
                     f"no label {label}: labels are numbered from 0 to {model.n_labels_ - 1}"
                 )
     return Explanation(
-        levels=[beam.best_first() for beam in walk.beams[1:]],
-        labels=[walk.label_explanation(label, n_features) for label in chosen],
+        levels=way.levels,
+        labels=[way.label_explanation(label) for label in chosen],
     )
 
 
-@dataclass(frozen=True)
-class _Scored:
-    """Nodes of one level (or slots), ascending, with their scores and margins."""
+class _Way:
+    """The way of a document, with all that prediction throws away."""
 
-    nodes: npt.NDArray[np.int32]
-    scores: npt.NDArray[np.float32]
-    margins: npt.NDArray[np.float32]
+    def __init__(self, model: Model, document: Documents, n_features: int) -> None:
+        self._model, self._n_features = model, n_features
+        run = model._run()
+        self._beams = _beams(model, document, run)
+        seen = what_the_ranker_sees(model.matcher_, document, run)
+        self._features, self._seen_features = _entries(document), _entries(seen)
+        slots = model.ranker_.score(seen, self._beams[-1], model.clusters_, run)
+        self._slot_scores = dict(zip(*(part.tolist() for part in slots.row(0)), strict=True))
+        self.labels, self.label_scores = merge_slots(slots, model.clusters_, model.merge).row(0)
+        self._node_scores = [
+            dict(zip(*(part.tolist() for part in beam.row(0)), strict=True))
+            for beam in self._beams
+        ]
+        self._step = cache(self._find_step)  # labels share the upper part of their paths
 
-    def best(self, n: int) -> _Scored:
-        kept = np.sort(np.lexsort((self.nodes, -self.scores))[:n])
-        return _Scored(self.nodes[kept], self.scores[kept], self.margins[kept])
+    @property
+    def levels(self) -> list[list[ReachedNode]]:
+        """The nodes of each level below the root, best first."""
+        tree = self._model.tree_
+        if tree.n_levels == 0:
+            return []
+        clusters = self._beams[-1].row(0)[0]
+        untold = [
+            [
+                ReachedNode(node, None)
+                for node in np.unique(tree.nodes_above(level)[clusters]).tolist()
+            ]
+            for level in range(1, tree.n_levels - len(self._beams) + 1)
+        ]
+        return untold + [_best_first(beam) for beam in self._beams]
 
-    def best_first(self) -> list[ReachedNode]:
-        order = np.lexsort((self.nodes, -self.scores))
-        pairs = zip(self.nodes[order].tolist(), self.scores[order].tolist(), strict=True)
-        return [ReachedNode(node, score) for node, score in pairs]
-
-    def at(self, node: int) -> tuple[float, float] | None:
-        """Return score and margin of a node, or None if it is not there."""
-        i = int(np.searchsorted(self.nodes, node))
-        if i == len(self.nodes) or self.nodes[i] != node:
-            return None
-        return float(self.scores[i]), float(self.margins[i])
-
-
-class _Walk:
-    """A document on its way down the tree, with everything that prediction throws away."""
-
-    def __init__(self, model: XRLinear, document: SparseRows) -> None:
-        self._model, self._document = model, document
-        ranker = model.ranker_.weights
-        assert ranker is not None
-        self._ranker = ranker
-        one = np.ones(1, dtype=np.float32)
-        self.beams = [_Scored(np.zeros(1, dtype=np.int32), one, one)]
-        for weights in model.matcher_.levels:
-            self.beams.append(self._below(weights, self.beams[-1]).best(model.beam_size))
-        self.slots = self._below(ranker, self.beams[-1])
-        starts = np.array([0, len(self.slots.nodes)], dtype=np.int64)
-        visited = SparseRows(starts, self.slots.nodes, self.slots.scores, model.clusters_.n_slots)
-        merged = merge_slots(visited, model.clusters_, model.merge)
-        self.labels, self.label_scores = merged.row(0)
-        self._margin = cache(self._find_margin)  # labels share the upper part of their paths
-
-    def _below(self, weights: LinearWeights, parents: _Scored) -> _Scored:
-        """Score all children of some nodes."""
-
-        def scored(activation: str) -> tuple[Any, Any]:
-            starts = np.array([0, len(parents.nodes)], dtype=np.int64)
-            reached = SparseRows(starts, parents.nodes, parents.scores, weights.level.n_clusters)
-            _, nodes, scores = _native.score_matched(
-                weights.level, self._document, reached, activation, 1, None
-            )
-            return nodes, scores
-
-        nodes, scores = scored(self._model.activation)
-        return _Scored(nodes, scores, scored("none")[1])
-
-    def label_explanation(self, label: int, n_features: int) -> LabelExplanation:
+    def label_explanation(self, label: int) -> LabelExplanation:
         model = self._model
         reached, not_reached = [], []
         for slot in model.clusters_.slots_of(label).tolist():
             cluster = int(model.clusters_.cluster_of_slot[slot])
-            found = self.slots.at(slot)
-            if found is None:
+            if slot not in self._slot_scores:
                 not_reached.append(cluster)
                 continue
-            score, total = found
-            margin = self._margin(self._ranker, cluster, slot, total, n_features)
-            path = self._path_to(cluster, n_features)
-            reached.append(SlotExplanation(slot, cluster, score, margin, path))
+            path = model.tree_.path_to(cluster)
+            reached.append(
+                SlotExplanation(
+                    slot,
+                    cluster,
+                    self._slot_scores[slot],
+                    self._margin(model.ranker_, self._seen_features, slot),
+                    [self._step(level, node) for level, node in enumerate(path, start=1)],
+                )
+            )
         reached.sort(key=lambda slot: (-slot.score, slot.slot))
         i = int(np.searchsorted(self.labels, label))
         merged = float(self.label_scores[i]) if reached else None
         name = label if model.label_names_ is None else model.label_names_[label]
         return LabelExplanation(label, name, merged, reached, not_reached)
 
-    def _path_to(self, cluster: int, n_features: int) -> list[Step]:
-        tree, steps, node = self._model.tree_, [], cluster
-        for level in range(tree.n_levels, 0, -1):
-            parent = node // tree.fan_outs[level - 1]
-            found = self.beams[level].at(node)
-            assert found is not None  # a cluster is reached through its own ancestors
-            score, total = found
-            weights = self._model.matcher_.levels[level - 1]
-            margin = self._margin(weights, parent, node, total, n_features)
-            steps.append(Step(level, node, score, margin))
-            node = parent
-        return steps[::-1]
+    def _find_step(self, level: int, node: int) -> Step:
+        # Nothing is known of levels that the matcher does not tell about.
+        behind = self._model.tree_.n_levels - len(self._node_scores)
+        scores = self._node_scores[level - 1 - behind] if level > behind else {}
+        margin = self._margin(self._model.matcher_, self._features, node, level)
+        return Step(level, node, scores.get(node), margin)
 
-    def _find_margin(
-        self, weights: LinearWeights, cluster: int, slot: int, total: float, n_features: int
-    ) -> Margin:
-        columns, values = self._document.row(0)
-        features, found = weights.slot_weights(cluster, slot, columns)
+    def _margin(self, part: Any, entries: Entries, number: int, level: int = 0) -> Margin | None:
+        if not isinstance(part, Weighs):
+            return None
+        columns, values = entries
+        features, found, bias = part.weights_of(number, level, columns)
         own = values[np.searchsorted(columns, features)]
         amounts = own.astype(np.float64) * found
         order = np.lexsort((features, -np.abs(amounts)))
@@ -271,12 +255,37 @@ class _Walk:
         listed = [
             Contribution(
                 feature=int(features[i]),
-                name=int(features[i]) if names is None else names[int(features[i])],
+                name=_name_of(int(features[i]), names),
                 value=float(own[i]),
                 weight=float(found[i]),
                 amount=float(amounts[i]),
             )
-            for i in order[:n_features]
+            for i in order[: self._n_features]
         ]
-        rest = float(amounts[order[n_features:]].sum())
-        return Margin(total, float(weights.bias[slot]), listed, rest)
+        rest = float(amounts[order[self._n_features :]].sum())
+        return Margin(bias + float(amounts.sum()), bias, listed, rest)
+
+
+def _beams(model: Model, document: Documents, run: Run) -> list[SparseRows]:
+    """Return the kept nodes of the levels that the matcher tells about; the last are clusters."""
+    matcher = model.matcher_
+    if isinstance(matcher, Descends) and model.tree_.n_levels > 0:
+        return matcher.beams(document, model.beam_size, run)
+    return [matcher.match(document, model.beam_size, run)]
+
+
+def _best_first(beam: SparseRows) -> list[ReachedNode]:
+    nodes, scores = beam.row(0)
+    order = np.lexsort((nodes, -scores))
+    pairs = zip(nodes[order].tolist(), scores[order].tolist(), strict=True)
+    return [ReachedNode(node, score) for node, score in pairs]
+
+
+def _entries(document: Documents) -> Entries:
+    """Return the features of one document and their values, sparse and dense."""
+    return document.all_sparse().row(0)
+
+
+def _name_of(feature: int, names: Names | None) -> str | int:
+    # What a matcher makes of documents has no names.
+    return feature if names is None or feature >= len(names) else names[feature]

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager, suppress
 from importlib import metadata
 from typing import Any
 
-from fastapi import FastAPI
+from fastapi import APIRouter, FastAPI
 from fastapi.routing import APIRoute
 from starlette.responses import Response
 
@@ -66,9 +66,12 @@ def create_app(
         lifespan=lifespan,
         generate_unique_id_function=_operation_name,
     )
-    app.add_middleware(Guard, settings=settings, metrics=metrics)
+    routes = make_routes(service)
+    app.add_middleware(
+        Guard, settings=settings, metrics=metrics, paths_with_body=_paths_with_body(routes)
+    )
     add_problem_handlers(app)
-    app.include_router(make_routes(service))
+    app.include_router(routes)
     app.include_router(make_page_routes())
     _add_watching(app, store, metrics)
     if settings.token is not None:
@@ -88,6 +91,11 @@ def _add_watching(app: FastAPI, store: ModelStore, metrics: ServerMetrics) -> No
     async def prometheus() -> Response:
         """Return counts and times for Prometheus."""
         return Response(metrics.exposition(), headers={"Content-Type": PROMETHEUS_TYPE})
+
+
+def _paths_with_body(routes: APIRouter) -> list[str]:
+    found = [route for route in routes.routes if isinstance(route, APIRoute)]
+    return [route.path for route in found if route.body_field is not None]
 
 
 def _operation_name(route: APIRoute) -> str:

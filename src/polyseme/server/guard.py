@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hmac
 import time
+from collections.abc import Collection
 
 import anyio
 from starlette.datastructures import Headers
@@ -18,10 +19,23 @@ __all__ = ["Guard"]
 
 
 class Guard:
-    """Plain ASGI middleware, in front of everything else."""
+    """Plain ASGI middleware, in front of everything else.
 
-    def __init__(self, app: ASGIApp, settings: ServerSettings, metrics: ServerMetrics) -> None:
+    Parameters
+    ----------
+    paths_with_body : collection of str
+        Where a POST has a body. All other requests are answered without looking at theirs.
+    """
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        settings: ServerSettings,
+        metrics: ServerMetrics,
+        paths_with_body: Collection[str],
+    ) -> None:
         self._app, self._settings, self._metrics = app, settings, metrics
+        self._paths_with_body = frozenset(paths_with_body)
         self._token = None if settings.token is None else settings.token.encode()
         self._n_under_way = 0
 
@@ -80,7 +94,7 @@ class Guard:
 
     async def _with_body(self, scope: Scope, receive: Receive) -> Receive:
         """Read the whole body, within limits, and return what hands it on."""
-        if scope["method"] in ("GET", "HEAD"):
+        if scope["method"] != "POST" or scope["path"] not in self._paths_with_body:
             return receive
         declared = Headers(scope=scope).get("content-length", "")
         if declared.isdecimal() and int(declared) > self._settings.max_body:

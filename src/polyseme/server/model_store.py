@@ -18,6 +18,7 @@ __all__ = ["ModelStore", "models_named"]
 log = logging.getLogger("polyseme.server")
 
 RETRY_SECONDS = 30.0  # a folder may still be on its way when its model.json is there
+FORESEEN = (ValueError, OSError, MemoryError)  # their sentences are for everybody
 Identity = tuple[int, int, int]
 
 
@@ -65,7 +66,7 @@ class ModelStore:
             self._places[name] = _Place(path, self._load(name, path), seen)
 
     def _load(self, name: str, path: Path) -> ServedModel:
-        served = ServedModel(name, path, self._read(path, n_threads=self._n_threads))
+        served = ServedModel(name, path, self._read(path, n_jobs=self._n_threads))
         served.warm_up()
         self._on_load(name, "loaded")
         return served
@@ -109,9 +110,12 @@ class ModelStore:
         place.seen, place.tried_at = seen, time.monotonic()
         try:
             place.served = self._load(name, place.path)
-        except (ValueError, OSError, MemoryError) as error:
-            place.error = _public_sentence(error, place.path)
-            log.error("model %s stays as it is: its replacement is refused: %s", name, error)
+        except Exception as error:  # whatever it is, the others are still looked after
+            before, place.error = place.error, _public_sentence(error, place.path)
+            if is_new or place.error != before:
+                unforeseen = None if isinstance(error, FORESEEN) else error
+                sentence = "model %s stays as it is: its replacement is refused: %s"
+                log.error(sentence, name, error, exc_info=unforeseen)
             self._on_load(name, "failed")
             return False
         place.error = None
@@ -130,6 +134,8 @@ def _identity(path: Path) -> Identity | None:
 
 def _public_sentence(error: Exception, path: Path) -> str:
     """Say what is wrong without saying where on this machine the model lies."""
+    if not isinstance(error, FORESEEN):
+        return f"it cannot be read ({type(error).__name__}); the server's log says more"
     return str(error).replace(str(path), path.name) or type(error).__name__
 
 

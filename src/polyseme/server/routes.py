@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Path, Query
@@ -11,12 +10,21 @@ from starlette.responses import Response
 
 from polyseme.server import schemas
 from polyseme.server.problems import PROBLEM_RESPONSES, Problem
-from polyseme.server.served_model import Question, ServedModel, Suggested
+from polyseme.server.served_model import Question, ServedModel
 from polyseme.server.service import Service, json_response
 
 __all__ = ["make_routes"]
 
 BIGGEST = 2**53  # whole numbers that JSON can be trusted with
+DESCRIBED = (
+    "n_labels",
+    "n_features",
+    "n_clusters",
+    "n_slots",
+    "n_documents",
+    "has_label_names",
+    "has_feature_names",
+)
 AT_ONCE = 64  # documents of a large batch; others get their turn between
 
 ModelName = Annotated[str | None, Query(description="Name of the model; the first by default.")]
@@ -42,7 +50,9 @@ def _add_suggesting(routes: APIRouter, service: Service) -> None:
         document = service.document(served, request.text, request.features)
         question = Question(document, request.limit, request.threshold)
         found = await service.suggest(served, question)
-        return json_response({"model": served.name, "suggestions": _listed(found)})
+        return json_response(
+            {"model": served.name, "suggestions": [one.as_json() for one in found]}
+        )
 
     @routes.post("/suggest-batch", response_model=schemas.BatchResponse, tags=["suggest"])
     async def suggest_batch(request: schemas.BatchRequest) -> Response:
@@ -63,7 +73,8 @@ def _add_suggesting(routes: APIRouter, service: Service) -> None:
         results = []
         for first in range(0, len(questions), AT_ONCE):
             part = questions[first : first + AT_ONCE]
-            results += [_listed(found) for found in await service.run(served.answer_all, part)]
+            for found in await service.run(served.answer_all, part):
+                results.append([one.as_json() for one in found])
         return json_response({"model": served.name, "results": results})
 
     @routes.post("/explain", response_model=schemas.ExplainResponse, tags=["suggest"])
@@ -148,13 +159,14 @@ def _add_looking_up(routes: APIRouter, service: Service) -> None:
     async def quality(model: ModelName = None) -> Response:
         """Return how a model did in its evaluation, if it kept a report."""
         served = service.model(model)
+        tagger = served.tagger
         return json_response(
             {
                 "model": served.name,
-                "report": served.report,
-                "added_since_report": served.added_since_report,
-                "threshold": served.threshold,
-                "seconds": served.phase_seconds,
+                "report": tagger.report or None,
+                "added_since_report": tagger.added_since_report,
+                "threshold": tagger.threshold,
+                "seconds": tagger.phase_seconds,
                 "assignments": served.classifier.assignments_,
             }
         )
@@ -166,43 +178,27 @@ def _add_looking_up(routes: APIRouter, service: Service) -> None:
         return json_response({"models": [_description(one) for one in served]})
 
 
-def _listed(found: Sequence[Suggested]) -> list[dict[str, Any]]:
-    return [
-        {
-            "label": one.label,
-            "name": one.name,
-            "score": round(one.score, 6),
-            **({} if one.uri is None else {"uri": one.uri}),
-        }
-        for one in found
-    ]
-
-
 def _contributing(labels: list[dict[str, Any]]) -> set[int]:
     """Return all features that are listed somewhere in an explanation."""
     slots = [slot for label in labels for slot in label["slots"]]
     margins = [part["margin"] for slot in slots for part in (slot, *slot["path"])]
-    return {word["feature"] for margin in margins for word in margin["contributions"]}
+    known = [margin for margin in margins if margin is not None]
+    return {word["feature"] for margin in known for word in margin["contributions"]}
 
 
 def _description(served: ServedModel) -> dict[str, Any]:
-    classifier = served.classifier
+    tagger = served.tagger
+    about = tagger.sizes()
     return {
         "name": served.name,
-        "takes": ["text", "features"] if served.takes_texts else ["features"],
-        "n_labels": classifier.n_labels_,
-        "n_features": classifier.n_features_in_,
-        "n_clusters": classifier.clusters_.n_clusters,
-        "n_slots": classifier.clusters_.n_slots,
-        "n_documents": int(classifier.n_documents_),
-        "has_label_names": classifier.label_names_ is not None,
-        "has_feature_names": classifier.feature_names_ is not None,
-        "has_probabilities": served.has_probabilities,
-        "threshold": served.threshold,
+        "takes": ["text", "features"] if tagger.takes_texts else ["features"],
+        **{name: about[name] for name in DESCRIBED},
+        "has_probabilities": tagger.has_probabilities,
+        "threshold": tagger.threshold,
         "loaded_at": served.loaded_at,
         "parameters": {
             name: value
-            for name, value in classifier.get_params().items()
-            if name not in ("n_threads", "verbose")
+            for name, value in about["parameters"].items()
+            if name not in ("n_jobs", "verbose")
         },
     }

@@ -16,6 +16,7 @@ import uvicorn
 
 import polyseme
 from polyseme.server.app import create_app
+from polyseme.server.connections import connections_with
 from polyseme.server.metrics import ServerMetrics
 from polyseme.server.model_store import ModelStore
 from polyseme.server.settings import ServerSettings
@@ -63,6 +64,8 @@ def serve(
         )
         config = uvicorn.Config(
             create_app(store, settings, metrics),
+            http=connections_with(settings),
+            ws="none",
             log_config=None,
             access_log=access_log,
             server_header=False,

@@ -209,10 +209,14 @@ class Link(Label):
 
 
 class TreeResponse(BaseModel):
-    """The tree. Children of node `j` are `j * fan_out` and following; leaves are clusters."""
+    """The tree, level by level; the last level are the clusters.
+
+    Children of node `j` of a level are `starts[level][j]` to `starts[level][j + 1]` (excluded) of
+    the next; `starts[0]` is that of the root alone, so that its children are `levels[0]`.
+    """
 
     model: str
-    fan_outs: list[int]
+    starts: list[list[int]]
     levels: list[list[TreeNode]]
     links: list[Link]
 
@@ -237,21 +241,24 @@ class MarginPart(BaseModel):
 
 
 class PathStep(BaseModel):
-    """A node on the way to a cluster."""
+    """A node on the way to a cluster; `score` and `margin` are null where nothing tells them."""
 
     level: int
     node: int
-    score: float
-    margin: MarginPart
+    score: float | None
+    margin: MarginPart | None
 
 
 class SlotPart(BaseModel):
-    """A slot that was reached, and what it gave to the score of its label."""
+    """A slot that was reached, and what it gave to the score of its label.
+
+    `margin` is null where the model has no weights to show.
+    """
 
     slot: int
     cluster: int
     score: float
-    margin: MarginPart
+    margin: MarginPart | None
     path: list[PathStep]
 
 
@@ -269,10 +276,10 @@ class LabelPart(Label):
 
 
 class Reached(BaseModel):
-    """A node that the beam kept."""
+    """A node that the beam kept; `score` is null where the model does not tell it."""
 
     node: int
-    score: float
+    score: float | None
 
 
 class ExplainResponse(BaseModel):

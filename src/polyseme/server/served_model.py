@@ -6,19 +6,19 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from polyseme.estimators.xr_linear import XRLinear
-from polyseme.inputs.names import Names
-from polyseme.senses.explain import Explanation, explain
+from polyseme.inputs.names import number_of
+from polyseme.senses.explain import Explanation
 from polyseme.server.catalogue import Catalogue
-from polyseme.training.update import added_since_training
+from polyseme.suggestions import Suggestion
+from polyseme.tagger import tagger_for
 
-__all__ = ["Document", "Question", "ServedModel", "Suggested"]
+__all__ = ["Document", "Question", "ServedModel"]
 
 MAX_VALUE = 1e9  # products and sums of larger ones may leave the range of float32
 
@@ -35,15 +35,6 @@ class Question:
     threshold: float | None
 
 
-class Suggested(NamedTuple):
-    """A label and its score; `uri` is what the training data call it, if that is not its name."""
-
-    label: int
-    name: str | int
-    score: float
-    uri: str | None = None
-
-
 class ServedModel:
     """Answers questions about documents.
 
@@ -56,24 +47,18 @@ class ServedModel:
     """
 
     def __init__(self, name: str, path: Path, model: Any) -> None:
-        self.name, self.path, self.model = name, path, model
-        self.takes_texts = hasattr(model, "classifier")  # as a TextModel has one
-        self.classifier: XRLinear = model.classifier if self.takes_texts else model
-        self.feature_names: Names | None = self.classifier.feature_names_
-        self.catalogue = (
-            Catalogue(model.classifier, model.label_uris, model.slot_examples)
-            if self.takes_texts
-            else Catalogue(model)
-        )
+        self.name, self.path, self.tagger = name, path, tagger_for(model)
+        self.classifier = self.tagger.classifier
+        self.catalogue = Catalogue(self.tagger)
         self.loaded_at = time.time()
 
     def warm_up(self) -> None:
         """Do now what the first question would have to wait for."""
         self.answer_all([Question(self.row_of([]), 1, None)])
-        if self.takes_texts:
+        if self.tagger.takes_texts:
             self.answer_all([Question("", 1, None)])
-        elif self.feature_names is not None:
-            _ = "" in self.feature_names  # makes the index of names
+        elif self.classifier.feature_names_ is not None:
+            _ = "" in self.classifier.feature_names_  # makes the index of names
 
     # Documents
 
@@ -109,15 +94,11 @@ class ServedModel:
         return row[kept], values[kept].astype(np.float32)
 
     def _column(self, name: str) -> int:
-        if self.feature_names is not None:
-            if name not in self.feature_names:
-                raise ValueError(f"Model {self.name!r} has no feature {name[:80]!r}.")
-            return self.feature_names.index(name)
-        if not (name.isascii() and name.isdecimal() and len(name) < 12):
-            raise ValueError(
-                f"Model {self.name!r} has no names of features; {name[:80]!r} must be a number."
-            )
-        return int(name)
+        names, n_features = self.classifier.feature_names_, self.classifier.n_features_in_
+        try:
+            return number_of(name, names, n_features, noun="feature", hints=False)
+        except ValueError as error:
+            raise ValueError(f"Model {self.name!r}: {error}.") from None
 
     def _matrix(self, rows: Sequence[Row]) -> sp.csr_array:
         starts = np.zeros(len(rows) + 1, dtype=np.int64)
@@ -130,91 +111,37 @@ class ServedModel:
 
     # Answers
 
-    def answer_all(self, questions: Sequence[Question]) -> list[list[Suggested]]:
+    def answer_all(self, questions: Sequence[Question]) -> list[list[Suggestion]]:
         """Return the suggestions for each question, best first."""
-        answers: list[list[Suggested]] = [[] for _ in questions]
+        answers: list[list[Suggestion]] = [[] for _ in questions]
         groups: dict[tuple[bool, float | None], list[int]] = {}
         for i, question in enumerate(questions):
             key = isinstance(question.document, str), question.threshold
             groups.setdefault(key, []).append(i)
-        for (is_text, threshold), members in groups.items():
+        for (_, threshold), members in groups.items():
             documents: list[Any] = [questions[i].document for i in members]
             limit = max(questions[i].limit for i in members)
-            ask = self._suggest_texts if is_text else self._suggest_rows
-            for i, found in zip(members, ask(documents, limit, threshold), strict=True):
-                answers[i] = found[: questions[i].limit]
+            found = self.tagger.suggest(self._together(documents), limit, threshold)
+            for i, suggestions in zip(members, found, strict=True):
+                answers[i] = suggestions[: questions[i].limit]
         return answers
 
-    def _suggest_texts(
-        self, texts: list[str], limit: int, threshold: float | None
-    ) -> list[list[Suggested]]:
-        found = self.model.suggest(texts, limit=limit, threshold=threshold)
-        return [[Suggested(*one) for one in row] for row in found]
-
-    def _suggest_rows(
-        self, rows: list[Row], limit: int, threshold: float | None
-    ) -> list[list[Suggested]]:
-        labels, scores = self.classifier.predict_top_k(self._matrix(rows), limit)
-        if self.takes_texts:
-            found = self.model.name_ranked(labels, scores, threshold)
-            return [[Suggested(*one) for one in row] for row in found]
-        return [
-            [
-                Suggested(label, self.catalogue.label_name(label), score)
-                for label, score in zip(row_labels, row_scores, strict=True)
-                if label >= 0 and (threshold is None or score >= threshold)
-            ]
-            for row_labels, row_scores in zip(labels.tolist(), scores.tolist(), strict=True)
-        ]
+    def _together(self, documents: Sequence[Document]) -> Any:
+        """Return documents of one kind as the model takes them."""
+        texts = [one for one in documents if isinstance(one, str)]
+        return texts or self._matrix([one for one in documents if not isinstance(one, str)])
 
     def explain(
         self, document: Document, labels: Sequence[int] | None, n_labels: int, n_words: int
     ) -> Explanation:
         """Explain the labels of one document; see `polyseme.explain`."""
-        if isinstance(document, str):
-            X = self.model.features.transform([document])
-        else:
-            X = self._matrix([document])
-        return explain(self.classifier, X, labels, n_labels=n_labels, n_features=n_words)
+        one = self._together([document])
+        return self.tagger.explain(one, labels, n_labels=n_labels, n_features=n_words)
 
     def shown_score(self, bare: float | None) -> float | None:
         """Return a score of the classifier as suggestions show it: a probability, for texts."""
-        if bare is None or not self.takes_texts:
-            return bare
-        return float(self.model.calibration(bare))
+        return None if bare is None else float(self.tagger.shown(bare))
 
     def spans(self, document: Document) -> list[tuple[int, int, int]]:
         """Return (feature, start, end) for everything that counts in a text."""
-        if not isinstance(document, str):
-            return []
-        found: list[tuple[int, int, int]] = self.model.features.spans(document)
-        return found
-
-    # What the model keeps of its training
-
-    @property
-    def report(self) -> dict[str, Any] | None:
-        """The evaluation that the model keeps, if it keeps one."""
-        return (self.model.report or None) if self.takes_texts else None
-
-    @property
-    def added_since_report(self) -> dict[str, int] | None:
-        """Documents and labels that the report does not know, if there are any."""
-        return None if self.report is None else added_since_training(self.classifier)
-
-    @property
-    def phase_seconds(self) -> dict[str, float]:
-        """What each phase of the training took; for texts, reading and measuring as well."""
-        return dict(
-            self.model.phase_seconds if self.takes_texts else self.classifier.phase_seconds_
-        )
-
-    @property
-    def has_probabilities(self) -> bool:
-        """Whether scores of suggestions were turned into probabilities by held-out texts."""
-        return self.takes_texts and self.model.calibration.method != "none"
-
-    @property
-    def threshold(self) -> float | None:
-        """The least score of a suggestion unless a client says otherwise, if there is one."""
-        return float(self.model.threshold) if self.takes_texts else None
+        return self.tagger.spans(document) if isinstance(document, str) else []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
@@ -14,10 +15,13 @@ from polyseme.server.batching import Batcher
 from polyseme.server.metrics import ServerMetrics
 from polyseme.server.model_store import ModelStore
 from polyseme.server.problems import Problem
-from polyseme.server.served_model import Document, Question, ServedModel, Suggested
+from polyseme.server.served_model import Document, Question, ServedModel
 from polyseme.server.settings import ServerSettings
+from polyseme.suggestions import Suggestion
 
 __all__ = ["Service", "json_response"]
+
+log = logging.getLogger("polyseme.server")
 
 Result = TypeVar("Result")
 
@@ -31,7 +35,7 @@ class Service:
         self.store, self.settings, self.metrics = store, settings, metrics
         self._pool = ThreadPoolExecutor(max(2, settings.n_threads), "polyseme-worker")
         self._watcher = ThreadPoolExecutor(1, "polyseme-watcher")
-        self._batchers: dict[str, tuple[ServedModel, Batcher[Question, list[Suggested]]]] = {}
+        self._batchers: dict[str, tuple[ServedModel, Batcher[Question, list[Suggestion]]]] = {}
 
     def close(self) -> None:
         """Wait for what is under way and end the threads."""
@@ -53,7 +57,7 @@ class Service:
                 return served.row_of(features)
             except ValueError as error:
                 raise Problem(422, str(error)) from None
-        if not served.takes_texts:
+        if not served.tagger.takes_texts:
             raise Problem(422, f"Model {served.name!r} takes features, not texts.")
         if len(text) > self.settings.max_text:
             most = self.settings.max_text
@@ -62,7 +66,7 @@ class Service:
 
     def check_threshold(self, served: ServedModel, threshold: float | None) -> None:
         """Refuse a threshold that is no probability where scores are."""
-        if threshold is not None and served.takes_texts and not 0 <= threshold <= 1:
+        if threshold is not None and served.tagger.takes_texts and not 0 <= threshold <= 1:
             raise Problem(422, "The threshold must be a probability from 0 to 1.")
 
     async def run(self, function: Callable[..., Result], *arguments: Any) -> Result:
@@ -70,7 +74,7 @@ class Service:
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._pool, function, *arguments)
 
-    async def suggest(self, served: ServedModel, question: Question) -> list[Suggested]:
+    async def suggest(self, served: ServedModel, question: Question) -> list[Suggestion]:
         """Answer a question, together with others that arrive at the same time."""
         asked, batcher = self._batchers.get(served.name, (None, None))
         if batcher is None or asked is not served:
@@ -82,11 +86,17 @@ class Service:
         return await batcher.ask(question)
 
     async def watch(self) -> None:
-        """Look again and again whether a model was replaced."""
+        """Look again and again whether a model was replaced; nothing but the end ends it."""
         loop = asyncio.get_running_loop()
+        said = ""
         while True:
             await asyncio.sleep(self.settings.reload_seconds)
-            await loop.run_in_executor(self._watcher, self.store.refresh)
+            try:
+                await loop.run_in_executor(self._watcher, self.store.refresh)
+            except Exception as error:
+                if repr(error) != said:
+                    log.exception("looking for replaced models failed; it goes on")
+                said = repr(error)
 
 
 def json_response(content: Any) -> Response:

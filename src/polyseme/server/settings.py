@@ -25,8 +25,13 @@ class ServerSettings:
         Most documents of a request.
     max_concurrent : int
         Most requests under way at a time; more are answered with 503.
+    head_seconds : float
+        How long a client may take to send the head of a request, or to take none of an answer.
     body_seconds : float
-        How long a client may take to send its request.
+        How long a client may take to send the body of a request.
+    max_waiting : int
+        Most connections without a request under way; of more, the oldest is cut off. Never more
+        than half of the files that the process may open.
     reload_seconds : float
         How often to look whether a model on disk was replaced; 0 for never.
     n_threads : int
@@ -38,6 +43,8 @@ class ServerSettings:
     max_text: int = 1_000_000
     max_batch: int = 1000
     max_concurrent: int = 128
+    head_seconds: float = 10.0
     body_seconds: float = 20.0
+    max_waiting: int = 512
     reload_seconds: float = 2.0
     n_threads: int = field(default_factory=lambda: count_threads(None))

@@ -36,13 +36,13 @@ def estimate_text_training(model: TextModel, records: Iterable[Record]) -> Train
     """
     model.check_parameters()
     features = clone(model.features)
-    progress = Progress(enabled=model.verbose)
+    progress = Progress(enabled=bool(model.verbose))
     with progress:
         problem = read_problem(
             records,
             features,
             count_held_out=model.count_held_out,
-            seed=model.classifier.seed,
+            seed=model.classifier.random_state,
             progress=progress,
         )
         with progress.phase(SAMPLES):

@@ -50,11 +50,7 @@ class Judged:
         cls, labels: npt.NDArray[np.int32], scores: npt.NDArray[np.float32], Y: sp.csr_array
     ) -> Judged:
         """Find out which labels are right."""
-        n_labels = Y.shape[1]
-        documents = np.arange(Y.shape[0], dtype=np.int64)
-        true_keys = np.repeat(documents, np.diff(Y.indptr)) * n_labels + Y.indices
-        keys = documents[:, np.newaxis] * n_labels + labels
-        return cls(labels, scores, Y, np.isin(keys, true_keys) & (labels >= 0))
+        return cls(labels, scores, Y, metrics.hits(labels, Y))
 
     @property
     def n_documents(self) -> int:

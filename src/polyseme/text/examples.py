@@ -9,8 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from polyseme.estimators.xr_linear import XRLinear
+from polyseme.inputs.excerpts import excerpt
 from polyseme.inputs.names import Names
 from polyseme.inputs.sparse_rows import SparsePattern, SparseRows
+from polyseme.senses.best_slots import best_slots
 
 __all__ = ["Examples", "best_documents"]
 
@@ -53,7 +55,7 @@ class Examples:
         """
         wanted, places = np.unique(documents, return_inverse=True)
         is_wanted = set(wanted.tolist())
-        excerpts = [_excerpt(text) for i, text in enumerate(texts) if i in is_wanted]
+        excerpts = [excerpt(text, EXCERPT) for i, text in enumerate(texts) if i in is_wanted]
         if len(excerpts) != len(wanted):
             raise ValueError("the texts changed while they were read; try again.")
         return cls(starts, places.astype(np.int64), Names.from_list(excerpts))
@@ -78,7 +80,7 @@ class Examples:
 def best_documents(
     classifier: XRLinear, X: SparseRows, Y: SparsePattern, n_each: int
 ) -> tuple[Integers, Integers]:
-    """Choose documents for each slot: of its label, and matched best to its cluster.
+    """Choose documents for each slot: the surest of those that go to it.
 
     Returns
     -------
@@ -87,27 +89,17 @@ def best_documents(
         Rows of X, surest first within a slot.
     """
     clusters = classifier.clusters_
-    by_label = np.argsort(clusters.labels, kind="stable")
-    first_of_label = np.concatenate([[0], np.cumsum(clusters.copies)])
     slots, rows, scores = [], [], []
     for begin in range(0, X.n_rows, DOCUMENTS_AT_ONCE):
         end = min(begin + DOCUMENTS_AT_ONCE, X.n_rows)
-        matched = classifier.matcher_.match(X.rows(begin, end), classifier.beam_size)
+        matched = classifier.match(X.rows(begin, end))
         labels = Y.rows(begin, end)
-        # One entry for each slot of each true label of each document.
-        copies = clusters.copies[labels.columns]
-        document = np.repeat(np.arange(end - begin), np.diff(labels.starts)).repeat(copies)
-        nth = np.arange(len(document)) - np.repeat(np.cumsum(copies) - copies, copies)
-        slot = by_label[np.repeat(first_of_label[labels.columns], copies) + nth]
-        score = _stored(matched, document, clusters.cluster_of_slot[slot])
-        # Of a label's slots in a document the one with the best score is kept.
-        pair = np.repeat(np.arange(len(copies)), copies)
-        order = np.lexsort((slot, -score, pair))
-        is_best = np.diff(pair[order], prepend=-1) > 0
-        chosen = order[is_best & (score[order] > -np.inf)]
-        slots.append(slot[chosen])
-        rows.append(document[chosen] + begin)
-        scores.append(score[chosen])
+        document = np.repeat(np.arange(end - begin), np.diff(labels.starts))
+        slot, score = best_slots(matched, clusters, document, labels.columns)
+        is_reached = slot >= 0
+        slots.append(slot[is_reached])
+        rows.append(document[is_reached] + begin)
+        scores.append(score[is_reached])
     return _first_of_each(
         np.concatenate(slots),
         np.concatenate(rows),
@@ -115,20 +107,6 @@ def best_documents(
         clusters.n_slots,
         n_each,
     )
-
-
-def _stored(
-    matched: SparseRows, row: npt.NDArray[np.int64], column: npt.NDArray[np.int32]
-) -> npt.NDArray[np.float64]:
-    """Look entries up; minus infinity where nothing is stored."""
-    n = matched.n_columns
-    stored_rows = np.repeat(np.arange(matched.n_rows), np.diff(matched.starts))
-    stored_keys = stored_rows * n + matched.columns
-    if len(stored_keys) == 0:
-        return np.full(len(row), -np.inf)
-    wanted = row * n + column
-    place = np.minimum(np.searchsorted(stored_keys, wanted), len(stored_keys) - 1)
-    return np.where(stored_keys[place] == wanted, matched.values[place], -np.inf)
 
 
 def _first_of_each(
@@ -145,9 +123,3 @@ def _first_of_each(
     starts = np.zeros(n_slots + 1, dtype=np.int64)
     np.cumsum(np.bincount(slots[kept], minlength=n_slots), out=starts[1:])
     return starts, rows[kept].astype(np.int64)
-
-
-def _excerpt(text: str) -> str:
-    begin = text[: 10 * EXCERPT].encode("utf-8", "replace").decode()  # halves of surrogate pairs
-    whole = " ".join(begin.split())
-    return whole if len(whole) <= EXCERPT else whole[: EXCERPT - 3].rstrip() + "..."

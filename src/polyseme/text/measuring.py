@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from polyseme.estimators.xr_linear import XRLinear
-from polyseme.metrics import beam_coverage
+from polyseme.metrics import reach
 from polyseme.text.calibration import Calibration, reliability
 from polyseme.text.corpora.records import Record
 from polyseme.text.evaluation import N_RANKED, Judged, choose_cut, cross_checked, figures_of
@@ -43,11 +43,11 @@ def measure_held_out(
     judged = Judged.judge(labels, scores, Y.to_scipy())
     found = labels >= 0
     calibration = Calibration.fit(scores[found], judged.hits[found])
-    matched = classifier.matcher_.match(X, classifier.beam_size)
+    matched = classifier.match(X)
     return calibration, {
         **figures_of(classifier, judged),
         "n_training_documents": n_training,
-        "beam_coverage": beam_coverage(matched.to_scipy(), classifier.clusters_, Y.to_scipy()),
+        "reach": reach(matched.to_scipy(), classifier.clusters_, Y.to_scipy()),
         "calibration": calibration.method,
         "reliability": cross_checked(judged),
         "threshold": {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,17 +12,19 @@ from sklearn.base import clone
 
 from polyseme.estimators.xr_linear import XRLinear
 from polyseme.files.model_folder import save_model
+from polyseme.files.stored_model import Contents, StoredModel
 from polyseme.inputs.names import Names
 from polyseme.inputs.sparse_rows import SparsePattern, SparseRows
 from polyseme.machine.progress import Progress
-from polyseme.senses.describe import label_number
+from polyseme.senses.describe import label_name, label_number
+from polyseme.suggestions import Suggestion, named_suggestions
 from polyseme.text.calibration import Calibration
 from polyseme.text.corpora.records import Record
 from polyseme.text.examples import Examples, best_documents
 from polyseme.text.features import TextFeatures
 from polyseme.text.measuring import evaluate_records, measure_held_out
 from polyseme.text.problem import Pairs, TextProblem, read_problem
-from polyseme.text.text_model_files import contents_of
+from polyseme.text.text_model_files import contents_of, restore
 from polyseme.text.text_update import update_text_model
 from polyseme.training.update import Update
 
@@ -30,26 +32,6 @@ __all__ = ["Suggestion", "TextModel"]
 
 FEWEST_TO_HOLD_OUT_FROM = 20  # documents; of fewer, all are needed to learn from
 MOST_HELD_OUT = 20_000
-
-
-class Suggestion(NamedTuple):
-    """A label for a text.
-
-    Attributes
-    ----------
-    label : int
-        Its number in the classifier.
-    name : str
-    score : float
-        The probability that it is right, as far as held-out documents tell.
-    uri : str or None
-        What the training data call it, where a vocabulary gave it another name.
-    """
-
-    label: int
-    name: str
-    score: float
-    uri: str | None = None
 
 
 class TextModel:
@@ -65,8 +47,8 @@ class TextModel:
     ----------
     features : TextFeatures, optional
     classifier : XRLinear, optional
-        Both are copied before they are trained. The classifier's seed also chooses the documents
-        to hold out.
+        Both are copied before they are trained. The classifier's random_state also chooses the
+        documents to hold out.
     held_out : float, default=0.1
         Share of the documents to hold out, 20,000 at most; 0 for none: then there is no report,
         and scores are not probabilities.
@@ -81,7 +63,7 @@ class TextModel:
     keep_data : bool, default=False
         Keep the features and labels of the training documents, so that `update` needs no others.
         They are saved with the model.
-    verbose : bool, default=True
+    verbose : int, default=1
         Show bars on stderr if that is a terminal.
 
     Attributes
@@ -95,7 +77,7 @@ class TextModel:
         What the training data call the labels, if a vocabulary gave them names.
     report : dict
         The held-out evaluation: ``accuracy`` (percent), ``by_label_frequency``,
-        ``beam_coverage``, ``reliability``, ``threshold``, and numbers of documents; empty if
+        ``reach``, ``reliability``, ``threshold``, and numbers of documents; empty if
         nothing was held out.
     training_data : (SparseRows, SparsePattern) or None
         Features and labels of the documents that the classifier was trained on.
@@ -108,6 +90,8 @@ class TextModel:
     phase_seconds : dict of str to float
     """
 
+    takes_texts = True  # as `polyseme.tagger` asks
+
     def __init__(
         self,
         features: TextFeatures | None = None,
@@ -118,7 +102,7 @@ class TextModel:
         precision: float | None = None,
         examples: int = 3,
         keep_data: bool = False,
-        verbose: bool = True,
+        verbose: int = 1,
     ) -> None:
         self.features = TextFeatures() if features is None else features
         self.classifier = XRLinear(verbose=verbose) if classifier is None else classifier
@@ -165,13 +149,13 @@ class TextModel:
         """Learn from records, such as `polyseme.text.open_corpus` finds in a file."""
         self.check_parameters()
         features, classifier = clone(self.features), clone(self.classifier)
-        progress = Progress(enabled=self.verbose)
+        progress = Progress(enabled=bool(self.verbose))
         with progress:
             problem = read_problem(
                 records,
                 features,
                 count_held_out=self.count_held_out,
-                seed=classifier.seed,
+                seed=classifier.random_state,
                 progress=progress,
             )
         names = [(label_names or {}).get(label, label) for label in problem.labels]
@@ -284,18 +268,9 @@ class TextModel:
         threshold: float | None = None,
     ) -> list[list[Suggestion]]:
         """Turn label numbers and bare scores into suggestions; see `suggest`."""
-        least = self.threshold if threshold is None else _checked_threshold(threshold)
-        probabilities = self.calibration(scores)
-        kept = (labels >= 0) & (probabilities >= least)
-        return [
-            [
-                Suggestion(label, self.name_of(label), score, self.uri_of(label))
-                for label, score in zip(
-                    labels[i, kept[i]].tolist(), probabilities[i, kept[i]].tolist(), strict=True
-                )
-            ]
-            for i in range(len(labels))
-        ]
+        least = self.checked_threshold(threshold)
+        names = self.classifier.label_names_
+        return named_suggestions(labels, self.calibration(scores), least, names, self.label_uris)
 
     def evaluate(
         self,
@@ -318,16 +293,20 @@ class TextModel:
         Returns
         -------
         dict
-            As `report`, without ``beam_coverage``; documents without labels are left out, and
+            As `report`, without ``reach``; documents without labels are left out, and
             labels that the model does not know (``n_unknown_labels``) count as not found.
         """
-        least = self.threshold if threshold is None else _checked_threshold(threshold)
-        return evaluate_records(self, records, least, a, b)
+        return evaluate_records(self, records, self.checked_threshold(threshold), a, b)
+
+    def checked_threshold(self, threshold: float | None) -> float:
+        """Return the least probability: the one that is given, or else the model's own."""
+        if threshold is not None and not 0 <= threshold <= 1:
+            raise ValueError(f"threshold must be a probability from 0 to 1, not {threshold!r}.")
+        return float(self.threshold if threshold is None else threshold)
 
     def name_of(self, label: int) -> str:
         """Return the name of a label that is given by number."""
-        names = self.classifier.label_names_
-        return str(label if names is None else names[label])
+        return str(label_name(self.classifier, label))
 
     def uri_of(self, label: int) -> str | None:
         """Return what the training data call a label, if that is not its name."""
@@ -344,7 +323,18 @@ class TextModel:
 
         A polyseme model that is at `path` already is replaced in one step.
         """
-        save_model(path, *contents_of(self))
+        save_model(path, self.contents())
+
+    def contents(self) -> Contents:
+        """Return what makes up the trained model, to be stored."""
+        return contents_of(self)
+
+    @classmethod
+    def restored(cls, stored: StoredModel, *, n_jobs: int | None = None) -> TextModel:
+        """Return the model that was stored, after checking all of it."""
+        model = cls()
+        restore(model, stored, n_jobs)
+        return model
 
     def count_held_out(self, n_documents: int) -> int:
         """Return how many of so many documents are held out."""
@@ -373,9 +363,3 @@ class TextModel:
             raise ValueError(
                 f"precision must be a share above 0 and at most 1, not {self.precision!r}."
             )
-
-
-def _checked_threshold(threshold: float) -> float:
-    if not 0 <= threshold <= 1:
-        raise ValueError(f"threshold must be a probability from 0 to 1, not {threshold!r}.")
-    return float(threshold)

@@ -1,4 +1,4 @@
-"""What a saved text model consists of, and how it is brought back to life."""
+"""What a saved text model consists of, and how it comes back to life."""
 
 from __future__ import annotations
 
@@ -7,16 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from polyseme.estimators.xr_linear import XRLinear
-from polyseme.files import classifier_files
-from polyseme.files.stored_model import (
-    StoredModel,
-    require_array,
-    require_finite,
-    require_range,
-    require_starts,
-)
-from polyseme.inputs.names import Names
+from polyseme.files.kinds import kind_named
+from polyseme.files.stored_model import Contents, StoredModel
 from polyseme.inputs.sparse_rows import SparsePattern, SparseRows
 from polyseme.text.calibration import Calibration
 from polyseme.text.examples import Examples
@@ -27,22 +19,18 @@ if TYPE_CHECKING:
 
 __all__ = ["KIND", "contents_of", "restore"]
 
-KIND = "TextModel"
+KIND = "text"
 
 
-def contents_of(
-    model: TextModel,
-) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]], dict[str, Names]]:
+def contents_of(model: TextModel) -> Contents:
     """Return the description, the arrays and the names that make up a trained model.
 
-    They are those of the classifier and a few more; its feature names are the vocabulary.
+    The classifier is a part of its own; its feature names are the vocabulary.
     """
     if not hasattr(model.features, "idf_") or not hasattr(model.classifier, "clusters_"):
         raise ValueError("the model is not trained yet; call fit before save.")
-    classifier, arrays, names = classifier_files.contents_of(model.classifier)
     description = {
         "kind": KIND,
-        "classifier": classifier,
         "features": model.features.describe(),
         "calibration": model.calibration.method,
         "threshold": model.threshold,
@@ -57,9 +45,12 @@ def contents_of(
         "n_without_labels": model.n_without_labels,
         "phase_seconds": model.phase_seconds,
     }
-    arrays["features.idf"] = model.features.idf_
-    arrays["calibration.scores"] = model.calibration.scores
-    arrays["calibration.probabilities"] = model.calibration.probabilities
+    names = {}
+    arrays: dict[str, npt.NDArray[Any]] = {
+        "features.idf": model.features.idf_,
+        "calibration.scores": model.calibration.scores,
+        "calibration.probabilities": model.calibration.probabilities,
+    }
     if model.slot_examples is not None:
         arrays["examples.starts"] = model.slot_examples.starts
         arrays["examples.documents"] = model.slot_examples.documents
@@ -73,53 +64,46 @@ def contents_of(
         arrays["training.labels.columns"] = Y.columns
     if model.label_uris is not None:
         names["uris"] = model.label_uris
-    return description, arrays, names
+    own = Contents(description, arrays, names)
+    return own.with_part("classifier", model.classifier.contents())
 
 
-def restore(model: TextModel, stored: StoredModel, n_threads: int | None) -> None:
+def restore(model: TextModel, stored: StoredModel, n_jobs: int | None) -> None:
     """Fill a fresh model with what was saved, after checking all of it."""
-    facts = stored.description
-    classifier_facts = facts.get("classifier")
-    if not isinstance(classifier_facts, dict):
-        raise _damaged(stored, "it has no classifier")
-    classifier = XRLinear(n_threads=n_threads)
-    classifier_files.restore(
-        classifier, StoredModel(stored.path, classifier_facts, stored.arrays, stored.names)
+    facts, inside = stored.description, stored.model("classifier")
+    classifier: Any = kind_named(inside.description.get("kind"), stored).restored(
+        inside, n_jobs=n_jobs
     )
     n_features = classifier.n_features_in_
-    idf = require_array(stored, "features.idf", np.float32, (n_features,))
-    require_finite(stored, "features.idf")
+    idf = stored.array("features.idf", np.float32, (n_features,))
+    stored.finite("features.idf")
     curve = [
-        require_array(stored, f"calibration.{name}", np.float64, (None,))
+        stored.array(f"calibration.{name}", np.float64, (None,))
         for name in ("scores", "probabilities")
     ]
     calibration = Calibration(str(facts.get("calibration")), *curve)
-    uris = stored.names.get("uris")
+    uris = stored.names_of("uris", classifier.n_labels_)
     try:
         calibration.check()
-        features = TextFeatures.restored(facts.get("features"), idf, stored.names.get("features"))
+        vocabulary = inside.names.get("features")
+        features = TextFeatures.restored(facts.get("features"), idf, vocabulary)
         if classifier.label_names_ is None:
             raise ValueError("its labels have no names")
-        if uris is not None and len(uris) != classifier.n_labels_:
-            raise ValueError(f"it has {len(uris)} URIs for {classifier.n_labels_} labels")
         for name, value in _parameters(facts.get("parameters")).items():
             setattr(model, name, value)
         model.check_parameters()
     except ValueError as error:
-        raise _damaged(stored, str(error)) from None
+        raise stored.damaged(str(error)) from None
     model.slot_examples = _examples(stored, classifier.clusters_.n_slots)
     model.training_data = _training_data(stored, classifier)
     model.keep_data = model.training_data is not None
     model.threshold = _threshold(stored)
-    for name, kind in (("report", dict), ("reading", dict), ("phase_seconds", dict)):
-        setattr(model, name, _of_type(stored, name, kind))
-    model.n_without_labels = _of_type(stored, "n_without_labels", int)
+    model.report = stored.value("report", dict)
+    model.reading = stored.value("reading", dict)
+    model.phase_seconds = stored.value("phase_seconds", dict)
+    model.n_without_labels = stored.whole_number("n_without_labels", 0)
     model.features, model.classifier, model.calibration = features, classifier, calibration
     model.label_uris = uris
-
-
-def _damaged(stored: StoredModel, what: str) -> ValueError:
-    return ValueError(f"the model {stored.path} is damaged: {what}")
 
 
 def _examples(stored: StoredModel, n_slots: int) -> Examples | None:
@@ -127,34 +111,31 @@ def _examples(stored: StoredModel, n_slots: int) -> Examples | None:
     if texts is None:
         return None
     starts, documents = (
-        require_array(stored, f"examples.{name}", np.int64, (None,))
-        for name in ("starts", "documents")
+        stored.array(f"examples.{name}", np.int64, (None,)) for name in ("starts", "documents")
     )
     examples = Examples(starts, documents, texts)
     try:
         examples.check(n_slots)
     except ValueError as error:
-        raise _damaged(stored, str(error)) from None
+        raise stored.damaged(str(error)) from None
     return examples
 
 
 def _training_data(
-    stored: StoredModel, classifier: XRLinear
+    stored: StoredModel, classifier: Any
 ) -> tuple[SparseRows, SparsePattern] | None:
     if "training.features.starts" not in stored.arrays:
         return None
     n_rows, n_features = classifier.n_documents_ + 1, classifier.n_features_in_
     patterns = []
     for name, n_columns in (("features", n_features), ("labels", classifier.n_labels_)):
-        columns = require_array(stored, f"training.{name}.columns", np.int32, (None,))
-        require_range(stored, f"training.{name}.columns", 0, n_columns)
-        starts = require_starts(
-            stored, f"training.{name}.starts", last=len(columns), length=n_rows
-        )
+        columns = stored.array(f"training.{name}.columns", np.int32, (None,))
+        stored.in_range(f"training.{name}.columns", 0, n_columns)
+        starts = stored.starts(f"training.{name}.starts", last=len(columns), length=n_rows)
         patterns.append(SparsePattern(starts, columns, n_columns))
     X, Y = patterns
-    values = require_array(stored, "training.features.values", np.float32, (X.n_stored,))
-    require_finite(stored, "training.features.values")
+    values = stored.array("training.features.values", np.float32, (X.n_stored,))
+    stored.finite("training.features.values")
     return SparseRows(X.starts, X.columns, values, n_features), Y
 
 
@@ -169,19 +150,12 @@ def _parameters(found: Any) -> dict[str, Any]:
         raise ValueError("its parameters are not those of a TextModel")
     for name, kinds in wanted.items():
         if type(found[name]) not in kinds:
-            raise ValueError(f"{name} is {found[name]!r}")
+            raise ValueError(f"{name} is {str(found[name])[:80]!r}")
     return found
 
 
 def _threshold(stored: StoredModel) -> float:
     value = stored.description.get("threshold")
-    if not isinstance(value, int | float) or not 0 <= value <= 1:
-        raise _damaged(stored, f"threshold is {value!r}")
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+        raise stored.damaged(f"threshold is {str(value)[:80]!r}")
     return float(value)
-
-
-def _of_type(stored: StoredModel, name: str, kind: type) -> Any:
-    value = stored.description.get(name, kind())
-    if type(value) is not kind:
-        raise _damaged(stored, f"{name} is {value!r}")
-    return value

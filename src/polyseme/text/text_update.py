@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from sklearn.base import clone
 
+from polyseme.inputs.documents import Documents
 from polyseme.inputs.names import Names
 from polyseme.inputs.sparse_rows import SparsePattern, SparseRows
 from polyseme.machine.progress import Progress
@@ -52,7 +53,7 @@ def update_text_model(
             "hold; give those it was trained on as old, or train it with keep_data=True."
         )
     numbers = _LabelNumbers(model)
-    progress = Progress(enabled=model.verbose)
+    progress = Progress(enabled=bool(model.verbose))
     with progress:
         with progress.phase("Reading new texts") as step:
             unknown = _UnknownWords(model.features)
@@ -73,7 +74,7 @@ def update_text_model(
     del X_old, Y_old, X_new, Y_new
     classifier, update = update_stacked(
         model.classifier,
-        X,
+        Documents(X),
         Y,
         n_old,
         label_names=new_names,

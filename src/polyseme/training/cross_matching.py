@@ -1,68 +1,82 @@
-"""Matching of training documents by matchers that did not see them."""
+"""Cross-matching: training documents are matched by matchers that did not see them."""
 
 from __future__ import annotations
 
-from copy import deepcopy
+from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
 
-from polyseme.backbones.protocols import Matcher, ProgressCallback
+from polyseme.backbones.protocols import Matcher
+from polyseme.backbones.tasks import MatchingTask
+from polyseme.inputs.documents import Documents
 from polyseme.inputs.sparse_rows import SparsePattern, SparseRows
-from polyseme.machine.progress import counting_from
+from polyseme.machine.run import Run
 from polyseme.partition.label_tree import LabelTree
 
-__all__ = ["match_held_out", "split_into_folds", "usable_folds"]
+__all__ = ["cross_match", "split_into_folds", "usable_folds"]
 
 
-def match_held_out(
-    untrained: Matcher,
-    X: SparseRows,
+def cross_match(
+    make_matcher: Callable[[], Matcher],
+    documents: Documents,
     targets: SparsePattern,
     tree: LabelTree,
     beam_size: int,
     n_folds: int,
-    seed: int,
-    *,
-    progress: ProgressCallback | None = None,
+    run: Run,
 ) -> SparseRows:
     """Match each fold of the documents by a matcher that is trained on the other folds.
 
-    The matchers are drafts, and there is one at a time. Only they are held out: the tree and the
+    The matchers are drafts, and there is one at a time. Only they are held back: the tree and the
     clusters come from all documents.
 
     Parameters
     ----------
-    untrained : Matcher
-        Copies of it are trained; it stays as it is.
-    X : SparseRows, shape (n_documents, n_features)
+    make_matcher : callable
+        Gives a fresh matcher for each fold.
+    documents : Documents
     targets : SparsePattern, shape (n_documents, n_clusters)
         The clusters of each document's labels.
     tree : LabelTree
-    beam_size : int
-    n_folds, seed : int
-        As for `split_into_folds`.
-    progress : callable, optional
-        Is told how many nodes are trained, all folds together.
+    beam_size, n_folds : int
+    run : Run
+        Progress counts nodes that are trained, all folds together.
 
     Returns
     -------
     SparseRows, shape (n_documents, n_clusters)
     """
-    folds = split_into_folds(X.n_rows, n_folds, seed)
-    matched = []
-    for i, fold in enumerate(folds):
-        others = np.delete(np.arange(X.n_rows), fold)
-        matcher = deepcopy(untrained).fit(
-            X.take(others),
-            targets.take(others),
+    folds = split_into_folds(documents.n_rows, n_folds, run.seed)
+    matched = [
+        match_fold(
+            make_matcher(),
+            documents,
+            targets,
             tree,
-            is_draft=True,
-            progress=counting_from(i * tree.n_nodes_below_root, progress),
+            beam_size,
+            fold,
+            run.counting_from(i * tree.n_nodes_below_root),
         )
-        matched.append(matcher.match(X.take(fold), beam_size))
-        del matcher  # before the next one is trained
+        for i, fold in enumerate(folds)
+    ]
     return SparseRows.stack(matched).take(np.argsort(np.concatenate(folds)))
+
+
+def match_fold(
+    matcher: Matcher,
+    documents: Documents,
+    targets: SparsePattern,
+    tree: LabelTree,
+    beam_size: int,
+    fold: npt.NDArray[np.int64],
+    run: Run,
+) -> SparseRows:
+    """Match the documents of one fold by a matcher of all others; no fold knows of another."""
+    others = np.delete(np.arange(documents.n_rows), fold)
+    task = MatchingTask(targets.take(others), tree, is_draft=True)
+    matcher.fit(documents.take(others), task, run)
+    return matcher.match(documents.take(fold), beam_size, run.reporting_to(None))
 
 
 def split_into_folds(n_documents: int, n_folds: int, seed: int) -> list[npt.NDArray[np.int64]]:

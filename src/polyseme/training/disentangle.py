@@ -3,126 +3,160 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 
-from polyseme.backbones.protocols import Matcher, Ranker
+from polyseme.backbones.protocols import Encodes, Matcher, Ranker
+from polyseme.backbones.tasks import MatchingTask, RankingTask
+from polyseme.inputs.documents import Documents
 from polyseme.inputs.sparse_rows import SparsePattern, SparseRows
+from polyseme.machine import phases
 from polyseme.machine.progress import Progress
-from polyseme.partition.assignment import Assignment, CoOccurrence, co_occurrence
+from polyseme.machine.run import Run
+from polyseme.partition.assignment import Assignment, AssignmentPlan
+from polyseme.partition.co_occurrence import co_occurrence
 from polyseme.partition.label_clusters import LabelClusters
 from polyseme.partition.label_tree import LabelTree
-from polyseme.training.cross_matching import match_held_out
-from polyseme.training.training_rows import choose_training_rows, cluster_targets
+from polyseme.partition.training_rows import choose_training_rows, cluster_targets
+from polyseme.training.cross_matching import cross_match, usable_folds
 
-__all__ = ["Disentangled", "disentangle"]
-
-Assign = Callable[[CoOccurrence, LabelClusters], Assignment]
+__all__ = ["Disentangled", "TrainingPlan", "disentangle", "what_the_ranker_sees"]
 
 
 @dataclass(frozen=True)
+class TrainingPlan:
+    """How labels are disentangled.
+
+    Attributes
+    ----------
+    assignment : AssignmentPlan
+        How slots are chosen.
+    beam_size : int
+    rounds : int
+        How often labels are re-assigned; 0 leaves an ordinary partition.
+    finetune_matcher : bool
+        Whether the matcher learns the new clusters (the paper's "alternative update").
+    match_folds : int
+        If not 0, documents are matched by matchers that did not see them: `cross_match`.
+    training_rows : str
+        The documents that slots learn from: see `choose_training_rows`.
+    sense_positives : bool
+        Whether a slot has only those positives that are matched to its cluster.
+    """
+
+    assignment: AssignmentPlan = field(default_factory=AssignmentPlan)
+    beam_size: int = 10
+    rounds: int = 1
+    finetune_matcher: bool = True
+    match_folds: int = 0
+    training_rows: str = "teacher-forcing"
+    sense_positives: bool = False
+
+
+@dataclass(frozen=True, eq=False)
 class Disentangled:
     """What `disentangle` found.
 
     Attributes
     ----------
+    matcher, ranker
+        The trained parts.
     clusters : LabelClusters
         The final slots.
     assignments : list of Assignment
-        One a round, with the objective before and after.
+        One a round, with the pairs reached before and after.
     slot_documents : ndarray of int64, shape (n_slots,), or None
         The documents of each slot's label that were matched to the slot's cluster when the
         slots were chosen; None if they never were.
     """
 
+    matcher: Matcher
+    ranker: Ranker
     clusters: LabelClusters
     assignments: list[Assignment]
     slot_documents: npt.NDArray[np.int64] | None
 
 
 def disentangle(
-    X: SparseRows,
+    documents: Documents,
     Y: SparsePattern,
     tree: LabelTree,
     clusters: LabelClusters,
-    matcher: Matcher,
-    ranker: Ranker,
-    *,
-    assign: Assign,
-    beam_size: int = 10,
-    rounds: int = 1,
-    finetune_matcher: bool = True,
-    match_folds: int = 0,
-    training_rows: str = "teacher-forcing",
-    sense_positives: bool = False,
-    seed: int = 0,
-    n_threads: int = 1,
+    make_matcher: Callable[[], Matcher],
+    make_ranker: Callable[[], Ranker],
+    plan: TrainingPlan,
+    run: Run,
     progress: Progress | None = None,
 ) -> Disentangled:
     """Train a matcher and a ranker, and re-assign labels to clusters in between.
 
     Parameters
     ----------
-    X : SparseRows, shape (n_documents, n_features)
+    documents : Documents
     Y : SparsePattern, shape (n_documents, n_labels)
     tree : LabelTree
     clusters : LabelClusters
         The leaves of the tree, one copy of each label: line 3 of Algorithm 1.
-    matcher, ranker
-        Trained in place.
-    assign : callable
-        From co-occurrence and present clusters to an `Assignment`: one of `polyseme.assignment`.
-    rounds : int
-        How often labels are re-assigned; 0 leaves an ordinary partition.
-    finetune_matcher : bool
-        Whether the matcher learns the new clusters (the paper's "alternative update").
-    match_folds : int
-        If not 0, documents are matched by matchers that did not see them: `match_held_out`.
+    make_matcher, make_ranker : callable
+        Each call gives a fresh one.
+    plan : TrainingPlan
+    run : Run
+    progress : Progress, optional
+        Shows and times the phases.
     """
     progress = progress or Progress(enabled=False)
-    untrained = deepcopy(matcher)
-    is_draft = finetune_matcher and rounds > 0  # trained again before it counts
+    is_draft = plan.finetune_matcher and plan.rounds > 0  # trained again before it counts
+    n_folds = usable_folds(documents.n_rows, plan.match_folds)
     targets = cluster_targets(Y, clusters)
+    matcher: Matcher | None = None
 
     def match() -> SparseRows:
-        if match_folds:
-            n_nodes = match_folds * tree.n_nodes_below_root
-            with progress.phase("Matching held-out documents", n_nodes) as step:
-                return match_held_out(
-                    untrained, X, targets, tree, beam_size, match_folds, seed, progress=step
+        if n_folds:
+            n_nodes = n_folds * tree.n_nodes_below_root
+            with progress.phase(phases.CROSS_MATCHING, n_nodes) as step:
+                told = run.reporting_to(step)
+                return cross_match(
+                    make_matcher, documents, targets, tree, plan.beam_size, n_folds, told
                 )
-        with progress.phase("Matching", X.n_rows) as step:
-            return matcher.match(X, beam_size, progress=step)
+        assert matcher is not None
+        with progress.phase(phases.MATCHING, documents.n_rows) as step:
+            return matcher.match(documents, plan.beam_size, run.reporting_to(step))
 
-    trained = None
-    if not (is_draft and match_folds):  # drafts of the folds stand in for it
-        with progress.phase("Training the matcher", tree.n_nodes_below_root) as step:
-            matcher.fit(X, targets, tree, is_draft=is_draft, progress=step)  # line 4
-            trained = matcher
+    if not (is_draft and n_folds):  # drafts of the folds stand in for it
+        with progress.phase(phases.TRAINING_MATCHER, tree.n_nodes_below_root) as step:
+            task = MatchingTask(targets, tree, is_draft=is_draft)
+            matcher = make_matcher().fit(documents, task, run.reporting_to(step))  # line 4
 
     assignments: list[Assignment] = []
     slot_documents = None
-    for _ in range(rounds):
+    for _ in range(plan.rounds):
         matched = match()  # line 5, the paper's M
-        with progress.phase("Assigning labels"):
-            counted = co_occurrence(Y.to_scipy(), matched.to_scipy(), n_threads=n_threads)
-            assignments.append(assign(counted, clusters))  # line 6, Eq. (10) or better
+        with progress.phase(phases.ASSIGNING):
+            counted = co_occurrence(Y.to_scipy(), matched.to_scipy(), n_threads=run.n_threads)
+            assignments.append(plan.assignment.assign(counted, clusters, run))  # line 6, Eq. (10)
         clusters = assignments[-1].clusters
         slot_documents = counted.count_at(clusters)
-        if finetune_matcher:
-            with progress.phase("Training the matcher again", tree.n_nodes_below_root) as step:
+        if plan.finetune_matcher:
+            with progress.phase(phases.TRAINING_MATCHER_AGAIN, tree.n_nodes_below_root) as step:
                 targets = cluster_targets(Y, clusters)
-                matcher.fit(X, targets, tree, start_from=trained, progress=step)  # line 8
-                trained = matcher
+                task = MatchingTask(targets, tree, start_from=matcher)
+                matcher = make_matcher().fit(documents, task, run.reporting_to(step))  # line 8
 
+    assert matcher is not None
     final_matched = None
-    if training_rows != "teacher-forcing" or sense_positives:
+    if plan.training_rows != "teacher-forcing" or plan.sense_positives:
         final_matched = match()
-    rows = choose_training_rows(training_rows, cluster_targets(Y, clusters), final_matched)
-    own = final_matched.pattern() if sense_positives and final_matched is not None else None
-    with progress.phase("Training the ranker", clusters.n_slots) as step:
-        ranker.fit(X, Y, clusters, rows, own_documents=own, progress=step)  # line 9
-    return Disentangled(clusters, assignments, slot_documents)
+    rows = choose_training_rows(plan.training_rows, cluster_targets(Y, clusters), final_matched)
+    own = final_matched.pattern() if plan.sense_positives and final_matched is not None else None
+    with progress.phase(phases.TRAINING_RANKER, clusters.n_slots) as step:
+        seen = what_the_ranker_sees(matcher, documents, run)
+        ranking = RankingTask(Y, clusters, rows, own)
+        ranker = make_ranker().fit(seen, ranking, run.reporting_to(step))  # line 9
+    return Disentangled(matcher, ranker, clusters, assignments, slot_documents)
+
+
+def what_the_ranker_sees(matcher: Matcher, documents: Documents, run: Run) -> Documents:
+    """Return the documents, with the features that the matcher makes of them if it makes any."""
+    return matcher.encode(documents, run) if isinstance(matcher, Encodes) else documents

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,18 +18,21 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from polyseme.estimators.parameters import check_parameters
-from polyseme.estimators.xr_linear import XRLinear
+from polyseme.backbones.tasks import MatchingTask, RankingTask
+from polyseme.inputs.documents import Documents
 from polyseme.inputs.features import check_features
 from polyseme.inputs.labels import check_labels
 from polyseme.inputs.names import Names
 from polyseme.inputs.sparse_rows import SparsePattern, SparseRows
-from polyseme.machine.threads import count_threads
-from polyseme.partition.assignment import default_max_cluster_size
-from polyseme.partition.co_occurrence import CoOccurrence, co_occurrence, objective
+from polyseme.machine.progress import Progress
+from polyseme.partition.co_occurrence import co_occurrence
 from polyseme.partition.label_clusters import LabelClusters
-from polyseme.training.cross_matching import split_into_folds
-from polyseme.training.training_rows import choose_training_rows, cluster_targets
+from polyseme.partition.placing import Placing, place_labels
+from polyseme.partition.training_rows import choose_training_rows, cluster_targets
+from polyseme.training.disentangle import what_the_ranker_sees
+
+if TYPE_CHECKING:
+    from polyseme.estimators.partitioned import PartitionedClassifier as Model
 
 __all__ = ["Update", "added_since_training", "place_labels", "update_stacked", "updated"]
 
@@ -38,8 +41,6 @@ MOST_NEW_DOCUMENTS = 0.2  # as a share of those that the last full training had
 MOST_NEW_LABELS = 0.1
 LEAST_REACH = 0.75  # of new labels, as a share of that of known ones
 MOST_WITHOUT_ROOM = 0.1  # as a share of the new labels
-# Popular clusters are filled to the limit by training; new labels need some room there.
-ROOM_FOR_NEW_LABELS = 1.25
 
 
 @dataclass(frozen=True)
@@ -83,7 +84,7 @@ class Update:
 
 
 def updated(
-    model: XRLinear,
+    model: Model,
     X_old: Any,
     Y_old: Any,
     X_new: Any,
@@ -91,13 +92,13 @@ def updated(
     *,
     label_names: Sequence[str | int] = (),
     retrain_matcher: bool = True,
-) -> tuple[XRLinear, Update]:
+) -> tuple[Model, Update]:
     """Return a model that knows more documents and labels; the given one stays as it is.
 
     Parameters
     ----------
-    model : XRLinear
-        Trained.
+    model : estimator
+        Trained, with any backbone.
     X_old, Y_old
         What it was trained on, in any form that `fit` takes: a cluster can only be trained
         anew with its old documents too.
@@ -112,17 +113,14 @@ def updated(
 
     Returns
     -------
-    model : XRLinear
+    model : estimator
+        Of the same class.
     update : Update
     """
     check_is_fitted(model, "clusters_")
-    known, n_features = model._known_labels(), model.n_features_in_
-    old_features = check_features(
-        X_old, n_features=n_features, model_name="The model"
-    ).all_sparse()
-    new_features = check_features(
-        X_new, n_features=n_features, model_name="The model"
-    ).all_sparse()
+    known, layout = model._known_labels(), model.layout_
+    old_features = check_features(X_old, layout=layout, model_name="The model")
+    new_features = check_features(X_new, layout=layout, model_name="The model")
     old_labels, _ = check_labels(Y_old, old_features.n_rows, label_names=known)
     if old_labels.n_columns != model.n_labels_:
         raise ValueError(
@@ -143,7 +141,7 @@ def updated(
         )
     return update_stacked(
         model,
-        SparseRows.stack([old_features, new_features]),
+        Documents.stack([old_features, new_features]),
         SparsePattern.stack([old_labels, new_labels], new_labels.n_columns),
         old_features.n_rows,
         label_names=label_names,
@@ -152,15 +150,15 @@ def updated(
 
 
 def update_stacked(
-    model: XRLinear,
-    X: SparseRows,
+    model: Model,
+    documents: Documents,
     Y: SparsePattern,
     n_old: int,
     *,
     label_names: Sequence[str | int],
     retrain_matcher: bool = True,
     has_unseen: bool = False,
-) -> tuple[XRLinear, Update]:
+) -> tuple[Model, Update]:
     """Do the work of `updated` on checked matrices with the old documents first.
 
     Parameters
@@ -170,168 +168,85 @@ def update_stacked(
     has_unseen : bool
         Whether there may be old documents that the model was not trained on: held-out ones.
     """
-    check_parameters(model)
+    model.check_parameters()
     _check_old(model, Y.rows(0, n_old), has_unseen)
-    n_known, n_threads = model.n_labels_, count_threads(model.n_threads)
-    X_new, Y_new = X.rows(n_old, X.n_rows), Y.rows(n_old, Y.n_rows)
+    n_known, run, plan = model.n_labels_, model._run(), model._plan()
+    new, Y_new = documents.rows(n_old, documents.n_rows), Y.rows(n_old, Y.n_rows)
     counts = np.bincount(Y.columns, minlength=Y.n_columns)
     if (counts[n_known:] == 0).any():
         label = n_known + int(counts[n_known:].argmin())
         raise ValueError(f"the new label in column {label} has no document; leave it out.")
 
-    progress = model._progress()
+    progress = Progress(enabled=bool(model.verbose))
     with progress:
-        with progress.phase("Matching new documents", X_new.n_rows) as step:
-            matched = model.matcher_.match(X_new, model.beam_size, progress=step)
+        with progress.phase("Matching new documents", new.n_rows) as step:
+            matched = model.matcher_.match(new, plan.beam_size, run.reporting_to(step))
         with progress.phase("Placing new labels"):
-            placing = _Placing(model, matched, n_threads)
+            copies = plan.assignment.copies if plan.rounds > 0 else 1
+            placing = Placing(
+                model.clusters_, matched, copies, plan.assignment.max_cluster_size, run
+            )
             unplaced = Y_new.to_scipy()[:, n_known:]
             placed, n_without_room = placing.place(unplaced)
             clusters = LabelClusters.from_matrix(
                 sp.vstack([model.clusters_.to_matrix(), placed], format="csc")
             )
             known_reach = placing.known_reach(Y_new.to_scipy()[:, :n_known])
-            new_reach = placing.held_out_reach(unplaced)
+            new_reach = placing.new_reach(unplaced)
         targets = cluster_targets(Y, clusters)
         is_changed = np.zeros(clusters.n_clusters, dtype=np.bool_)
         is_changed[targets.columns[targets.starts[n_old] :]] = True
 
-        matcher, ranker = model.matcher_, model.ranker_
+        matcher = model.matcher_
         if retrain_matcher:
             with progress.phase("Training changed nodes") as step:
-                matcher = matcher.retrained(is_changed, X, targets, model.tree_, progress=step)
+                matching = MatchingTask(
+                    targets, model.tree_, start_from=matcher, changed=is_changed
+                )
+                matcher = model.make_matcher().fit(documents, matching, run.reporting_to(step))
         n_slots = int(clusters.sizes[is_changed].sum())
         with progress.phase("Training changed clusters", n_slots) as step:
             reached = None
-            if model.training_rows != "teacher-forcing" or model.sense_positives:
-                reached = matcher.match(X, model.beam_size)
-            rows = choose_training_rows(model.training_rows, targets, reached)
-            own = reached.pattern() if model.sense_positives and reached is not None else None
-            ranker = ranker.retrained(
-                is_changed, X, Y, clusters, rows, own_documents=own, progress=step
+            if plan.training_rows != "teacher-forcing" or plan.sense_positives:
+                reached = matcher.match(documents, plan.beam_size, run)
+            ranking = RankingTask(
+                Y,
+                clusters,
+                choose_training_rows(plan.training_rows, targets, reached),
+                reached.pattern() if plan.sense_positives and reached is not None else None,
+                start_from=model.ranker_,
+                changed=is_changed,
             )
-    model._check_trained(matcher, ranker)
+            seen = what_the_ranker_sees(matcher, documents, run)
+            ranker = model.make_ranker().fit(seen, ranking, run.reporting_to(step))
 
     update = Update(
-        n_documents=X_new.n_rows,
+        n_documents=new.n_rows,
         n_labels=Y.n_columns - n_known,
         n_changed_clusters=int(is_changed.sum()),
         n_clusters=clusters.n_clusters,
         known_reach=known_reach,
         new_reach=new_reach,
         n_without_room=n_without_room,
-        n_repeated=_count_repeated(X, Y, n_old),
+        n_repeated=_count_repeated(documents, Y, n_old),
         seconds=dict(progress.seconds),
     )
-    grown: XRLinear = clone(model)
+    grown: Model = clone(model)
     for name, value in vars(model).items():
         if name.endswith("_"):
             setattr(grown, name, value)
     grown.matcher_, grown.ranker_, grown.clusters_ = matcher, ranker, clusters
-    grown.n_documents_, grown.n_labels_ = X.n_rows, Y.n_columns
+    grown.n_documents_, grown.n_labels_ = documents.n_rows, Y.n_columns
     grown.label_counts_ = counts
-    grown.slot_documents_ = _slot_documents(model, clusters, Y_new, matched, counts, n_threads)
+    grown.slot_documents_ = _slot_documents(model, clusters, Y_new, matched, counts, run.n_threads)
     if model.label_names_ is not None:
         grown.label_names_ = Names.from_list([*model.label_names_, *label_names])
     grown.updates_ = [
         *model.updates_,
         {"n_documents": update.n_documents, "n_labels": update.n_labels},
     ]
-    grown._after_fit()
+    grown._make_walk()
     return grown, replace(update, full_training_due=_reasons(grown, update))
-
-
-def place_labels(
-    counted: CoOccurrence,
-    sizes: npt.NDArray[np.int64],
-    copies: int,
-    max_cluster_size: int,
-) -> tuple[sp.csr_array, int]:
-    """Choose clusters for labels that have none yet, beside labels that stay where they are.
-
-    Frequent labels choose first, and all choose a first slot before any chooses a second one.
-    The order of choice is that of `polyseme.assignment`: count, sum of scores, lower id. A label
-    whose clusters are all full goes where there is most room.
-
-    Parameters
-    ----------
-    counted : CoOccurrence
-        Of the labels to place; those without documents are left out.
-    sizes : ndarray of int64, shape (n_clusters,)
-        Labels that are in each cluster already.
-    copies, max_cluster_size : int
-
-    Returns
-    -------
-    placed : csr_array of float32, shape (n_labels, n_clusters)
-    n_without_room : int
-        Labels that went where there was most room.
-    """
-    sizes = sizes.copy()
-    counts, scores = counted.counts, counted.scores.data
-    n_documents = np.diff(counted.label_rows.indptr)
-    order = [i for i in np.argsort(-n_documents, kind="stable").tolist() if n_documents[i]]
-    wanted = {}
-    for label in order:
-        own = slice(counts.indptr[label], counts.indptr[label + 1])
-        best = np.lexsort((counts.indices[own], -scores[own], -counts.data[own]))
-        wanted[label] = counts.indices[own][best].tolist()
-    pairs: list[tuple[int, int]] = []
-    n_without_room = 0
-    for copy in range(copies):
-        for label in order:
-            room = (cluster for cluster in wanted[label] if sizes[cluster] < max_cluster_size)
-            cluster = next(room, None)
-            if cluster is None:
-                if copy > 0:
-                    continue
-                cluster = int(sizes.argmin())
-                n_without_room += 1
-            wanted[label] = [other for other in wanted[label] if other != cluster]
-            sizes[cluster] += 1
-            pairs.append((label, cluster))
-    labels, clusters = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
-    ones = np.ones(len(pairs), dtype=np.float32)
-    return sp.csr_array((ones, (labels, clusters)), shape=counts.shape), n_without_room
-
-
-class _Placing:
-    """Places new labels by the matches of new documents, and says how well that went."""
-
-    def __init__(self, model: XRLinear, matched: SparseRows, n_threads: int) -> None:
-        self._clusters = model.clusters_
-        self._copies = model.copies if model.rounds > 0 else 1
-        self._max_cluster_size = model.max_cluster_size
-        self._matched, self._seed, self._n_threads = matched.to_scipy(), model.seed, n_threads
-
-    def place(self, labels: sp.csr_array, rows: Any = slice(None)) -> tuple[sp.csr_array, int]:
-        present = self._clusters
-        counted = co_occurrence(labels[rows], self._matched[rows], n_threads=self._n_threads)
-        n_labels = present.n_labels + counted.n_labels
-        limit = self._max_cluster_size or int(
-            ROOM_FOR_NEW_LABELS
-            * default_max_cluster_size(replace(present, n_labels=n_labels), self._copies)
-        )
-        return place_labels(counted, present.sizes, self._copies, limit)
-
-    def known_reach(self, labels: sp.csr_array) -> float | None:
-        if labels.nnz == 0:
-            return None
-        return objective(labels, self._matched, self._clusters) / int(labels.nnz)
-
-    def held_out_reach(self, labels: sp.csr_array) -> float | None:
-        n_pairs = n_reached = 0
-        for fold in split_into_folds(labels.shape[0], 2, self._seed):
-            others = np.setdiff1d(np.arange(labels.shape[0]), fold)
-            if len(others) == 0 or len(fold) == 0:
-                continue
-            placed, _ = self.place(labels, others)
-            is_placed = np.diff(placed.indptr) > 0
-            pairs = SparsePattern.from_scipy(labels[fold]).only_columns(is_placed)
-            chosen = LabelClusters.from_matrix(placed)
-            n_pairs += pairs.n_stored
-            n_reached += objective(pairs.to_scipy(), self._matched[fold], chosen)
-        return n_reached / n_pairs if n_pairs else None
 
 
 def _refuse_duplicates(known: Sequence[Any], new: Sequence[Any]) -> None:
@@ -344,7 +259,7 @@ def _refuse_duplicates(known: Sequence[Any], new: Sequence[Any]) -> None:
         seen.add(name)
 
 
-def _check_old(model: XRLinear, Y_old: SparsePattern, has_unseen: bool) -> None:
+def _check_old(model: Model, Y_old: SparsePattern, has_unseen: bool) -> None:
     counts = np.bincount(Y_old.columns, minlength=model.n_labels_)[: model.n_labels_]
     wrong = counts < model.label_counts_ if has_unseen else counts != model.label_counts_
     if wrong.any():
@@ -357,25 +272,30 @@ def _check_old(model: XRLinear, Y_old: SparsePattern, has_unseen: bool) -> None:
         )
 
 
-def _count_repeated(X: SparseRows, Y: SparsePattern, n_old: int) -> int:
+def _count_repeated(documents: Documents, Y: SparsePattern, n_old: int) -> int:
     """Count the new documents that are among the old ones."""
+    sparse, dense = documents.sparse, documents.dense
 
     def content(row: int) -> bytes:
-        entries = slice(X.starts[row], X.starts[row + 1])
-        labels = Y.columns[Y.starts[row] : Y.starts[row + 1]]
-        parts = (X.columns[entries], X.values[entries], labels)
+        parts: list[npt.NDArray[Any]] = [Y.row(row)]
+        parts += [] if sparse is None else sparse.row(row)
+        parts += [] if dense is None else [dense[row]]
         return b"|".join(part.tobytes() for part in parts)
 
-    # Few old rows have the sum of columns of a new one, and only these are looked at.
-    sums = np.concatenate([[0], np.cumsum(X.columns, dtype=np.int64)])
-    keys = sums[X.starts[1:]] - sums[X.starts[:-1]]
+    # Few old rows have the key of a new one, and only these are looked at.
+    keys = np.zeros(documents.n_rows)
+    if sparse is not None:
+        sums = np.concatenate([[0], np.cumsum(sparse.columns, dtype=np.int64)])
+        keys += sums[sparse.starts[1:]] - sums[sparse.starts[:-1]]
+    if dense is not None:
+        keys += dense[:, 0]
     alike = np.flatnonzero(np.isin(keys[:n_old], keys[n_old:])).tolist()
     old = set(map(content, alike))
-    return sum(content(row) in old for row in range(n_old, X.n_rows))
+    return sum(content(row) in old for row in range(n_old, documents.n_rows))
 
 
 def _slot_documents(
-    model: XRLinear,
+    model: Model,
     clusters: LabelClusters,
     Y_new: SparsePattern,
     matched: SparseRows,
@@ -391,7 +311,7 @@ def _slot_documents(
     return documents
 
 
-def added_since_training(model: XRLinear) -> dict[str, int] | None:
+def added_since_training(model: Model) -> dict[str, int] | None:
     """Return ``n_documents`` and ``n_labels`` of all updates together; None if there was none."""
     if not model.updates_:
         return None
@@ -400,7 +320,7 @@ def added_since_training(model: XRLinear) -> dict[str, int] | None:
     }
 
 
-def _reasons(model: XRLinear, update: Update) -> tuple[str, ...]:
+def _reasons(model: Model, update: Update) -> tuple[str, ...]:
     reasons = []
     added = added_since_training(model) or {}
     for noun, total, most in (

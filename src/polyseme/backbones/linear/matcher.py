@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from polyseme import _native
+from polyseme.backbones.linear.walk import LinearWalk
 from polyseme.backbones.linear.weights import LinearTraining, LinearWeights
-from polyseme.backbones.protocols import ProgressCallback
+from polyseme.backbones.protocols import ModelShape, SlotWeights
+from polyseme.backbones.tasks import MatchingTask
+from polyseme.files.stored_model import StoredModel
+from polyseme.inputs.documents import Documents
 from polyseme.inputs.sparse_rows import SparsePattern, SparseRows
-from polyseme.machine.progress import counting_from
+from polyseme.machine.run import Run
+from polyseme.partition.label_clusters import LabelClusters
 from polyseme.partition.label_tree import LabelTree
-from polyseme.training.training_rows import choose_training_rows
+from polyseme.partition.training_rows import choose_training_rows
 
 __all__ = ["LinearTreeMatcher"]
 
@@ -42,98 +48,115 @@ class LinearTreeMatcher:
     beam_size: int = 10
     activation: str = "l3-hinge"
     levels: list[LinearWeights] = field(default_factory=list)
-    n_features: int = 0
 
-    def fit(
-        self,
-        X: SparseRows,
-        cluster_targets: SparsePattern,
-        tree: LabelTree,
-        *,
-        start_from: LinearTreeMatcher | None = None,
-        is_draft: bool = False,
-        progress: ProgressCallback | None = None,
-    ) -> LinearTreeMatcher:
-        """Train all levels.
+    def fit(self, documents: Documents, task: MatchingTask, run: Run) -> LinearTreeMatcher:
+        """Train all levels, or only the nodes above changed clusters.
 
-        `start_from` is not used: each node's problem has one solution, found from zero. A draft
-        takes a few passes only; the slots that are chosen with it are as good.
+        Without `changed`, `start_from` is not used: each node's problem has one solution, found
+        from zero. A draft takes a few passes only; the slots that are chosen with it are as good.
         """
-        how = (
-            replace(self.how, max_iter=min(self.how.max_iter, DRAFT_ITER))
-            if is_draft
-            else self.how
-        )
-        self.levels, self.n_features = [], X.n_columns
+        how = self.how
+        if task.is_draft:
+            how = replace(how, max_iter=min(how.max_iter, DRAFT_ITER))
+        present = None if task.changed is None else task.start_from.levels
+        self.levels = []
         n_done = 0
-        for level in range(tree.n_levels):
-            self.levels.append(
-                LinearWeights.train(
-                    *self._next_level(X, cluster_targets, tree),
-                    how,
-                    progress=counting_from(n_done, progress),
-                )
+        for level in range(task.tree.n_levels):
+            rows, targets = self._rows_and_targets(documents, task, level, run)
+            starts = task.tree.levels[level]
+            is_trained = _nodes_above_changed(task, level)
+            trained = LinearWeights.train(
+                documents,
+                rows,
+                starts,
+                np.arange(task.tree.n_nodes(level + 1), dtype=np.int32),
+                targets,
+                how,
+                run.counting_from(n_done),
+                only=is_trained,
             )
-            n_done += tree.n_nodes(level + 1)
+            if present is not None and is_trained is not None:
+                trained = present[level].with_clusters(trained, is_trained)
+            self.levels.append(trained)
+            sizes = np.diff(starts)
+            n_done += int(sizes.sum() if is_trained is None else sizes[is_trained].sum())
         return self
 
-    def retrained(
-        self,
-        is_changed: npt.NDArray[np.bool_],
-        X: SparseRows,
-        cluster_targets: SparsePattern,
-        tree: LabelTree,
-        *,
-        progress: ProgressCallback | None = None,
-    ) -> LinearTreeMatcher:
-        """Return a matcher whose nodes above changed clusters are trained anew.
-
-        All other nodes keep their weights, and this matcher stays as it is.
-
-        Parameters
-        ----------
-        is_changed : ndarray of bool, shape (n_clusters,)
-        """
-        matcher = replace(self, levels=[])
-        n_done = 0
-        for level, present in enumerate(self.levels):
-            is_above = np.asarray(is_changed.reshape(tree.n_nodes(level), -1).any(axis=1))
-            matcher.levels.append(
-                present.retrained(
-                    is_above,
-                    *matcher._next_level(X, cluster_targets, tree),
-                    self.how,
-                    progress=counting_from(n_done, progress),
-                )
-            )
-            n_done += int(is_above.sum()) * tree.fan_outs[level]
-        return matcher
-
-    def _next_level(
-        self, X: SparseRows, cluster_targets: SparsePattern, tree: LabelTree
-    ) -> tuple[
-        SparseRows, SparsePattern, npt.NDArray[np.int64], npt.NDArray[np.int32], SparsePattern
-    ]:
-        """Return what the level below those that are trained learns from."""
-        level, reached = len(self.levels), None
+    def _rows_and_targets(
+        self, documents: Documents, task: MatchingTask, level: int, run: Run
+    ) -> tuple[SparsePattern, SparsePattern]:
+        """Return what the next level is trained on: the rows of nodes, the children to find."""
+        reached = None
         if self.training_rows != "teacher-forcing":
-            reached = self.match(X, self.beam_size)
-        above = tree.ancestors(cluster_targets, level)
-        return (
-            X,
-            choose_training_rows(self.training_rows, above, reached),
-            tree.child_starts(level),
-            np.arange(tree.n_nodes(level + 1), dtype=np.int32),
-            tree.ancestors(cluster_targets, level + 1),
-        )
+            reached = self.match(documents, self.beam_size, run.reporting_to(None))
+        above = task.tree.ancestors(task.targets, level)
+        below = task.tree.ancestors(task.targets, level + 1)
+        return choose_training_rows(self.training_rows, above, reached), below
 
-    def match(
-        self, X: SparseRows, beam_size: int, *, progress: ProgressCallback | None = None
-    ) -> SparseRows:
+    def match(self, documents: Documents, beam_size: int, run: Run) -> SparseRows:
         """Return the best clusters of each document (or nodes of the lowest level trained)."""
         predictor = _native.Predictor(
-            [weights.level for weights in self.levels], None, None, 0, X.n_columns, self.activation
+            [weights.level for weights in self.levels],
+            None,
+            None,
+            0,
+            documents.n_features,
+            self.activation,
         )
-        arrays = predictor.match(X, beam_size, self.how.n_threads, progress)
+        arrays = predictor.match(documents, beam_size, run.n_threads, run.progress)
         n_nodes = len(self.levels[-1].bias) if self.levels else 1
         return SparseRows(*arrays, n_nodes)
+
+    # What it may offer besides: see `polyseme.backbones.protocols`
+
+    def beams(self, documents: Documents, beam_size: int, run: Run) -> list[SparseRows]:
+        """Return the kept nodes of each level with their scores."""
+        return [
+            replace(self, levels=self.levels[:n]).match(documents, beam_size, run)
+            for n in range(1, len(self.levels) + 1)
+        ]
+
+    def weights_of(
+        self, number: int, level: int = 0, features: npt.NDArray[np.int32] | None = None
+    ) -> SlotWeights:
+        """Return the classifier of a node of a level, counted from 1 below the root."""
+        return self.levels[level - 1].weights_of(number, features)
+
+    def all_weights(self, level: int = 0) -> SparseRows:
+        """Return the weights of all nodes of a level, shape (n_features, n_nodes)."""
+        return self.levels[level - 1].to_rows()
+
+    def n_weights(self, level: int = 0) -> int:
+        """Return the number of weights of a level."""
+        return self.levels[level - 1].n_weights
+
+    def fused_with(self, ranker: Any, clusters: LabelClusters) -> LinearWalk | None:
+        """Return the walk through this matcher and a ranker of the same kind."""
+        weights = getattr(ranker, "weights", None)
+        if not isinstance(weights, LinearWeights) or ranker.activation != self.activation:
+            return None
+        return LinearWalk(self.levels, weights, clusters, self.activation)
+
+    def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """Return the arrays of all levels, ``<level>.<name>``."""
+        return {
+            f"{number}.{name}": array
+            for number, level in enumerate(self.levels)
+            for name, array in level.to_arrays().items()
+        }
+
+    def restore(self, stored: StoredModel, shape: ModelShape) -> None:
+        """Take over the arrays of a saved matcher; the slots of a level follow from the tree."""
+        self.levels = [
+            LinearWeights.restored(stored.part(str(number)), starts, shape)
+            for number, starts in enumerate(shape.tree.levels)
+        ]
+
+
+def _nodes_above_changed(task: MatchingTask, level: int) -> npt.NDArray[np.bool_] | None:
+    if task.changed is None:
+        return None
+    tree: LabelTree = task.tree
+    is_above = np.zeros(tree.n_nodes(level), dtype=np.bool_)
+    is_above[tree.nodes_above(level)[task.changed]] = True
+    return is_above

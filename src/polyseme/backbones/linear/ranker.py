@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from polyseme import _native
 from polyseme.backbones.linear.weights import LinearTraining, LinearWeights
-from polyseme.backbones.protocols import ProgressCallback
-from polyseme.inputs.sparse_rows import SparsePattern, SparseRows
+from polyseme.backbones.protocols import ModelShape, SlotWeights
+from polyseme.backbones.tasks import RankingTask
+from polyseme.files.stored_model import StoredModel
+from polyseme.inputs.documents import Documents
+from polyseme.inputs.sparse_rows import SparseRows
+from polyseme.machine.run import Run
 from polyseme.partition.label_clusters import LabelClusters
 
 __all__ = ["LinearSlotRanker"]
@@ -32,74 +37,65 @@ class LinearSlotRanker:
     activation: str = "l3-hinge"
     weights: LinearWeights | None = None
 
-    def fit(
-        self,
-        X: SparseRows,
-        Y: SparsePattern,
-        clusters: LabelClusters,
-        training_rows: SparsePattern,
-        *,
-        own_documents: SparsePattern | None = None,
-        progress: ProgressCallback | None = None,
-    ) -> LinearSlotRanker:
-        """Train every slot; see `polyseme.backbones.protocols.Ranker`."""
-        self.weights = LinearWeights.train(
-            X,
-            training_rows,
-            clusters.starts,
-            clusters.labels,
-            Y,
+    def fit(self, documents: Documents, task: RankingTask, run: Run) -> LinearSlotRanker:
+        """Train every slot, or only those of changed clusters."""
+        trained = LinearWeights.train(
+            documents,
+            task.rows,
+            task.clusters.starts,
+            task.clusters.labels,
+            task.labels,
             self.how,
-            own_documents=own_documents,
-            progress=progress,
+            run,
+            own_documents=task.own_documents,
+            only=task.changed,
         )
+        if task.changed is not None:
+            trained = task.start_from.trained.with_clusters(trained, task.changed)
+        self.weights = trained
         return self
 
-    def retrained(
-        self,
-        is_changed: npt.NDArray[np.bool_],
-        X: SparseRows,
-        Y: SparsePattern,
-        clusters: LabelClusters,
-        training_rows: SparsePattern,
-        *,
-        own_documents: SparsePattern | None = None,
-        progress: ProgressCallback | None = None,
-    ) -> LinearSlotRanker:
-        """Return a ranker whose changed clusters are trained anew; this one stays as it is.
-
-        Parameters
-        ----------
-        is_changed : ndarray of bool, shape (n_clusters,)
-            Only these may have other slots than before.
-        """
+    @property
+    def trained(self) -> LinearWeights:
+        """The weights; a ranker without any is refused."""
         if self.weights is None:
             raise ValueError("this ranker has not been trained; call fit first")
-        weights = self.weights.retrained(
-            is_changed,
-            X,
-            training_rows,
-            clusters.starts,
-            clusters.labels,
-            Y,
-            self.how,
-            own_documents=own_documents,
-            progress=progress,
-        )
-        return replace(self, weights=weights)
+        return self.weights
 
     def score(
-        self,
-        X: SparseRows,
-        matched: SparseRows,
-        clusters: LabelClusters,
-        *,
-        progress: ProgressCallback | None = None,
+        self, documents: Documents, matched: SparseRows, clusters: LabelClusters, run: Run
     ) -> SparseRows:
         """Return the scores of the matched clusters' slots, shape (n_documents, n_slots)."""
-        if self.weights is None:
-            raise ValueError("this ranker has not been trained; call fit first")
         arrays = _native.score_matched(
-            self.weights.level, X, matched, self.activation, self.how.n_threads, progress
+            self.trained.level,
+            documents,
+            matched,
+            self.activation,
+            run.n_threads,
+            run.progress,
         )
         return SparseRows(*arrays, clusters.n_slots)
+
+    # What it may offer besides: see `polyseme.backbones.protocols`
+
+    def weights_of(
+        self, number: int, level: int = 0, features: npt.NDArray[np.int32] | None = None
+    ) -> SlotWeights:
+        """Return the classifier of a slot."""
+        return self.trained.weights_of(number, features)
+
+    def all_weights(self, level: int = 0) -> SparseRows:
+        """Return the weights of all slots, shape (n_features, n_slots)."""
+        return self.trained.to_rows()
+
+    def n_weights(self, level: int = 0) -> int:
+        """Return the number of weights of all slots."""
+        return self.trained.n_weights
+
+    def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """Return what was learned; its slots are the model's clusters."""
+        return self.trained.to_arrays()
+
+    def restore(self, stored: StoredModel, shape: ModelShape) -> None:
+        """Take over the arrays of a saved ranker."""
+        self.weights = LinearWeights.restored(stored, shape.clusters.starts, shape)

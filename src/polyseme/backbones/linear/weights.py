@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -11,12 +11,15 @@ import numpy as np
 import numpy.typing as npt
 
 from polyseme import _native
+from polyseme.backbones.protocols import ModelShape, SlotWeights
+from polyseme.files.stored_model import StoredModel
 from polyseme.inputs.documents import Documents
 from polyseme.inputs.sparse_rows import SparsePattern, SparseRows
+from polyseme.machine.run import Run
 
 __all__ = ["LinearTraining", "LinearWeights"]
 
-_NOT_ARRAYS = ("n_features", "is_trusted")
+_STORED = ("record_sizes", "bytes", "scales", "bias")
 
 
 @dataclass(frozen=True)
@@ -28,11 +31,9 @@ class LinearTraining:
     tolerance: float = 0.03
     max_iter: int = 10
     bias: float = 1.0
-    threshold: float = 0.1
+    min_weight: float = 0.1
     max_weights_per_label: int | None = None
     weight_bits: int = 32
-    seed: int = 0
-    n_threads: int = 1
     max_entries_whole: int = 1 << 20  # a cluster with more is trained in pieces
 
 
@@ -40,9 +41,9 @@ class LinearTraining:
 class LinearWeights:
     """The kept weights of all slots, cluster by cluster, in the form that prediction reads.
 
-    The arrays are those of ``native/level_weights.hpp``, and `dense` those of
-    ``native/dense_weights.hpp``. They are trusted if they come from training and not from a file.
-    Features are sparse ones, then dense ones, of which every slot keeps all weights.
+    The arrays are those of ``native/level_weights.hpp``, `dense` that of
+    ``native/dense_weights.hpp``: of dense features every slot keeps all weights. They are trusted
+    if they come from training and not from a file.
     """
 
     slot_starts: npt.NDArray[np.int64]
@@ -50,29 +51,29 @@ class LinearWeights:
     bytes: npt.NDArray[np.uint8]
     scales: npt.NDArray[np.float32]
     bias: npt.NDArray[np.float32]
+    dense: npt.NDArray[np.uint8]
     n_features: int
     is_trusted: bool = False
-    dense: npt.NDArray[np.uint8] = field(default_factory=lambda: np.zeros(0, dtype=np.uint8))
 
     @classmethod
     def train(
         cls,
-        X: Documents | SparseRows,
+        documents: Documents,
         training_rows: SparsePattern,
         slot_starts: npt.NDArray[np.int64],
         slot_targets: npt.NDArray[np.int32],
         targets: SparsePattern,
         how: LinearTraining,
+        run: Run,
         *,
         own_documents: SparsePattern | None = None,
-        cluster_numbers: npt.NDArray[np.int32] | None = None,
-        progress: Callable[[int], None] | None = None,
+        only: npt.NDArray[np.bool_] | None = None,
     ) -> LinearWeights:
-        """Train every slot of every cluster on the cluster's rows.
+        """Train the slots of clusters on the clusters' rows.
 
         Parameters
         ----------
-        X : Documents or SparseRows, shape (n_documents, n_features)
+        documents : Documents
         training_rows : SparsePattern, shape (n_documents, n_clusters)
             The documents that each cluster's slots are trained on.
         slot_starts : ndarray, shape (n_clusters + 1,)
@@ -81,64 +82,52 @@ class LinearWeights:
         targets : SparsePattern, shape (n_documents, n_targets)
         own_documents : SparsePattern, shape (n_documents, n_clusters), optional
             If given, a slot has only those positives that are listed here for its cluster.
-        cluster_numbers : ndarray, shape (n_clusters,), optional
-            The numbers of these clusters in the whole level, where they are a part of it. The
-            weights are then those that the whole level would have here, bit for bit.
+        only : ndarray of bool, shape (n_clusters,), optional
+            Train these clusters, and return only them: each bit for bit as if all were trained
+            together. `join` puts such parts together.
         """
+        numbers = None
+        if only is not None:
+            numbers = np.flatnonzero(only).astype(np.int32)
+            sizes = np.diff(slot_starts)
+            slot_targets = slot_targets[np.repeat(only, sizes)]
+            slot_starts = _starts_of(sizes[numbers])
+            training_rows = training_rows.take_columns(numbers)
+            own_documents = own_documents and own_documents.take_columns(numbers)
         arrays = _native.train_clusters(
-            X,
+            documents,
             training_rows.transpose(),
             SparsePattern(slot_starts, slot_targets, targets.n_columns),
             targets.transpose(),
             how,
-            own_documents=None if own_documents is None else own_documents.transpose(),
-            cluster_numbers=cluster_numbers,
-            progress=progress,
+            run,
+            own_documents=own_documents and own_documents.transpose(),
+            cluster_numbers=numbers,
         )
-        return cls._from_native(slot_starts, arrays, X.shape[1])
+        # A solution that grew beyond all numbers shows in its bias, whatever was pruned.
+        if not np.isfinite(arrays["bias"]).all():
+            raise ValueError(
+                "Training went beyond what numbers can hold; bring the rows of X to a length near "
+                "1, or lower C."
+            )
+        return cls._from_native(slot_starts, arrays, documents.n_features)
 
-    @classmethod
-    def train_part(
-        cls,
-        is_in_part: npt.NDArray[np.bool_],
-        X: Documents | SparseRows,
-        training_rows: SparsePattern,
-        slot_starts: npt.NDArray[np.int64],
-        slot_targets: npt.NDArray[np.int32],
-        targets: SparsePattern,
-        how: LinearTraining,
-        *,
-        own_documents: SparsePattern | None = None,
-        progress: Callable[[int], None] | None = None,
+    def with_clusters(
+        self, trained: LinearWeights, is_replaced: npt.NDArray[np.bool_]
     ) -> LinearWeights:
-        """Train some clusters of the level that the other arguments describe, as `train` does.
-
-        The clusters come out bit for bit as a training of the whole level makes them; `join`
-        puts parts together.
+        """Return these weights with some clusters of others; the rest stays bit for bit.
 
         Parameters
         ----------
-        is_in_part : ndarray of bool, shape (n_clusters,)
+        trained : LinearWeights
+            All clusters, or only those to be taken; these may have other slots than before.
+        is_replaced : ndarray of bool, shape (n_clusters,)
         """
-        sizes = np.diff(slot_starts)
-        numbers = np.flatnonzero(is_in_part).astype(np.int32)
-        starts = np.zeros(len(numbers) + 1, dtype=np.int64)
-        np.cumsum(sizes[numbers], out=starts[1:])
-        return cls.train(
-            X,
-            training_rows.take_columns(numbers),
-            starts,
-            slot_targets[np.repeat(is_in_part, sizes)],
-            targets,
-            how,
-            own_documents=own_documents and own_documents.take_columns(numbers),
-            cluster_numbers=numbers,
-            progress=progress,
-        )
+        return self.join([self, trained], is_replaced) if is_replaced.any() else self
 
     @classmethod
     def join(
-        cls, parts: Sequence[LinearWeights], part_of_cluster: npt.NDArray[np.integer[Any]]
+        cls, parts: Sequence[LinearWeights], part_of_cluster: npt.NDArray[Any]
     ) -> LinearWeights:
         """Return a level whose clusters come from the given parts, bit for bit as they are there.
 
@@ -152,46 +141,11 @@ class LinearWeights:
         """
         part_of = part_of_cluster.astype(np.int32)
         arrays = _native.join_levels([part.level for part in parts], part_of)
-        starts = np.zeros(len(part_of) + 1, dtype=np.int64)
+        n_slots = np.zeros(len(part_of), dtype=np.int64)
         for number, part in enumerate(parts):
             is_own, sizes = part_of == number, np.diff(part.slot_starts)
-            starts[1:][is_own] = sizes[is_own] if len(sizes) == len(is_own) else sizes
-        return cls._from_native(np.cumsum(starts), arrays, parts[0].n_features)
-
-    def retrained(
-        self,
-        is_changed: npt.NDArray[np.bool_],
-        X: Documents | SparseRows,
-        training_rows: SparsePattern,
-        slot_starts: npt.NDArray[np.int64],
-        slot_targets: npt.NDArray[np.int32],
-        targets: SparsePattern,
-        how: LinearTraining,
-        *,
-        own_documents: SparsePattern | None = None,
-        progress: Callable[[int], None] | None = None,
-    ) -> LinearWeights:
-        """Train some clusters anew, as `train` does; the weights of all others stay bit for bit.
-
-        Parameters
-        ----------
-        is_changed : ndarray of bool, shape (n_clusters,)
-            Which clusters to train. Only these may have other slots than before.
-        """
-        if not is_changed.any():
-            return self
-        trained = self.train_part(
-            is_changed,
-            X,
-            training_rows,
-            slot_starts,
-            slot_targets,
-            targets,
-            how,
-            own_documents=own_documents,
-            progress=progress,
-        )
-        return self.join([self, trained], is_changed.astype(np.int32))
+            n_slots[is_own] = sizes[is_own] if len(sizes) == len(is_own) else sizes
+        return cls._from_native(_starts_of(n_slots), arrays, parts[0].n_features)
 
     @classmethod
     def _from_native(
@@ -210,31 +164,50 @@ class LinearWeights:
         """The native object that scores; arrays that come from a file are checked first."""
         sizes = self.record_sizes.astype(np.uint32, copy=False)
         arrays = {**self.to_arrays(), "record_sizes": sizes, "dense": self.dense}
-        return _native.linear_level(**arrays, n_dense=self.n_dense, is_trusted=self.is_trusted)
-
-    @property
-    def n_sparse(self) -> int:
-        """Number of sparse features."""
-        return len(self.record_sizes)
+        return _native.linear_level(
+            self.slot_starts, **arrays, n_dense=self.n_dense, is_trusted=self.is_trusted
+        )
 
     @property
     def n_dense(self) -> int:
-        """Number of dense features."""
-        return self.n_features - self.n_sparse
+        """Number of dense features; their numbers follow those of the sparse ones."""
+        return self.n_features - len(self.record_sizes)
 
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """Return all arrays by name; `dense` only where there are dense features."""
-        names = [field.name for field in fields(self) if field.name not in _NOT_ARRAYS]
-        arrays = {name: getattr(self, name) for name in names}
-        if self.n_dense == 0:
-            del arrays["dense"]
-        return arrays
+        """Return what is stored; where slots start, the tree or the clusters know."""
+        arrays = {name: getattr(self, name) for name in _STORED}
+        return {**arrays, "dense": self.dense} if self.n_dense > 0 else arrays
 
     @classmethod
-    def from_arrays(cls, arrays: Mapping[str, npt.NDArray[Any]], n_features: int) -> LinearWeights:
-        """Build from what `to_arrays` gave."""
-        fields_of: dict[str, Any] = {**arrays}
-        return cls(**fields_of, n_features=n_features)
+    def restored(
+        cls, stored: StoredModel, slot_starts: npt.NDArray[np.int64], shape: ModelShape
+    ) -> LinearWeights:
+        """Build from stored arrays, after checking all of them."""
+        n_slots = int(slot_starts[-1])
+        sizes = stored.arrays.get("record_sizes")
+        is_short = sizes is not None and sizes.dtype == np.uint16
+        weights = cls(
+            slot_starts=slot_starts,
+            record_sizes=stored.array(
+                "record_sizes", np.uint16 if is_short else np.uint32, (shape.n_sparse,)
+            ),
+            bytes=stored.array("bytes", np.uint8, (None,)),
+            scales=stored.array("scales", np.float32, (None,)),
+            bias=stored.array("bias", np.float32, (n_slots,)),
+            dense=(
+                stored.array("dense", np.uint8, (None,))
+                if shape.n_dense > 0
+                else np.zeros(0, dtype=np.uint8)
+            ),
+            n_features=shape.n_features,
+        )
+        stored.finite("scales")
+        stored.finite("bias")
+        try:
+            _ = weights.level  # the native side checks all that could lead outside an array
+        except ValueError as error:
+            raise stored.damaged(f"in {stored.within.rstrip('.')}, {error}") from None
+        return weights
 
     @property
     def n_weights(self) -> int:
@@ -245,18 +218,24 @@ class LinearWeights:
         """Return all weights, shape (n_features, n_slots)."""
         return SparseRows(*self.level.all_weights(), len(self.bias))
 
-    def slot_weights(
-        self, cluster: int, slot: int, features: npt.NDArray[np.int32] | None = None
-    ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]:
-        """Return the features of one slot of a cluster and their weights.
+    def weights_of(self, slot: int, features: npt.NDArray[np.int32] | None = None) -> SlotWeights:
+        """Return the classifier of a slot, counted over all clusters.
 
         Parameters
         ----------
-        cluster : int
         slot : int
-            Counted over all clusters.
         features : ndarray of int32, optional
             Look only at these.
         """
+        cluster = int(np.searchsorted(self.slot_starts, slot, side="right")) - 1
         first = int(self.slot_starts[cluster])
-        return self.level.slot_weights(cluster, int(slot) - first, features)
+        found = self.level.slot_weights(cluster, slot - first, features)
+        return SlotWeights(*found, float(self.bias[slot]))
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Copies and processes get the arrays; the native object is made again from them.
+        return {name: value for name, value in vars(self).items() if name != "level"}
+
+
+def _starts_of(sizes: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    return np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])

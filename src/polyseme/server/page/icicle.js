@@ -3,15 +3,20 @@
 import { count } from "./dom.js";
 
 export class Icicle {
-  constructor({ fan_outs: fanOuts, levels, links }) {
-    this.fanOuts = fanOuts;
+  // The children of node j of a level are starts[level + 1][j] to starts[level + 1][j + 1] of the next.
+  constructor({ starts, levels, links }) {
+    this.children = starts;
     this.levels = levels;
     this.links = links;
     this.last = levels.length - 1;
     this.nClusters = levels[this.last].length;
     this.root = { level: -1, node: 0 };
-    this.starts = [0]; // of each cluster, counted in labels
-    for (const leaf of levels[this.last]) this.starts.push(this.starts.at(-1) + Math.max(1, leaf.n_labels));
+    this.parents = starts.map((of) => of.slice(1).flatMap((end, parent) => Array(end - of[parent]).fill(parent)));
+    // Where the nodes of each level start, counted in labels.
+    const places = [0];
+    for (const leaf of levels[this.last]) places.push(places.at(-1) + Math.max(1, leaf.n_labels));
+    this.places = [places];
+    for (const of of starts.toReversed()) this.places.unshift(of.map((child) => this.places[0][child]));
   }
 
   n(level) {
@@ -23,11 +28,13 @@ export class Icicle {
   }
 
   parent({ level, node }) {
-    return level <= 0 ? this.root : { level: level - 1, node: Math.floor(node / this.fanOuts[level]) };
+    return level <= 0 ? this.root : { level: level - 1, node: this.parents[level][node] };
   }
 
   firstChild({ level, node }) {
-    return level === this.last ? { level, node } : { level: level + 1, node: node * this.fanOuts[level + 1] };
+    if (level === this.last) return { level, node };
+    const [first, end] = this.children[level + 1].slice(node, node + 2);
+    return first < end ? { level: level + 1, node: first } : { level, node };
   }
 
   // From the root to a node.
@@ -38,8 +45,8 @@ export class Icicle {
   }
 
   range({ level, node }) {
-    const below = this.nClusters / this.n(level);
-    return [this.starts[node * below], this.starts[(node + 1) * below]];
+    const places = this.places[level + 1];
+    return [places[node], places[node + 1]];
   }
 
   // Numbers of the nodes of a level that lie in a range.

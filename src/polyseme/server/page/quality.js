@@ -34,7 +34,7 @@ function parts({ report, seconds, added_since_report: added }) {
       `with ${count(report.n_labels, "label")}.`,
       report.refitted ? " Afterwards it was trained again, on all texts." : ""),
     ...threshold(report.threshold),
-    ...coverage(report.beam_coverage),
+    ...reach(report.reach),
     make("div", { class: "columns" },
       make("div", {}, accuracy(report.accuracy), frequencies(report.by_label_frequency)),
       make("div", {}, ...reliability(report.reliability))),
@@ -58,9 +58,9 @@ function threshold(cut) {
     `labels are found, and a text gets ${cut.labels_per_document.toFixed(1)} labels.`)];
 }
 
-function coverage(share) {
+function reach(share) {
   if (share == null) return [];
-  return [make("p", { id: "coverage" }, "Coverage: the clusters that are searched hold ",
+  return [make("p", { id: "reach" }, "Reach: the clusters that are searched hold ",
     make("strong", {}, `${share.toFixed(1)}%`), " of the true labels; the others cannot be found.", bar(share / 100))];
 }
 

@@ -54,13 +54,15 @@ function showWhy(text, { labels: [part], spans }, described) {
     type: "button",
     class: "step",
     onclick: () => select(i),
-  }, make("span", {}, step.title), make("span", { class: "figure" }, score(step.score))));
+  }, make("span", {}, step.title), make("span", { class: "figure" }, step.score == null ? "" : score(step.score))));
 
   function select(position) {
     buttons.forEach((button, i) => button.setAttribute("aria-pressed", String(i === position)));
     const { margin, title } = steps[position];
-    marked.replaceChildren(...markedText(text, margin.contributions, spans));
-    listed.replaceChildren(...wordList(margin, title));
+    const contributions = margin?.contributions ?? [];
+    marked.replaceChildren(...markedText(text, contributions, spans));
+    listed.replaceChildren(...(margin ? wordList(contributions, title)
+      : [make("p", {}, `Which words led to ${title} is not known: this part of the model has no weights.`)]));
   }
 
   find("why-content").replaceChildren(
@@ -117,8 +119,8 @@ function markedText(text, contributions, spans) {
   });
 }
 
-function wordList(margin, title) {
-  const strongest = [...margin.contributions]
+function wordList(contributions, title) {
+  const strongest = [...contributions]
     .sort((a, b) => Math.abs(b.amount) - Math.abs(a.amount)).slice(0, N_LISTED);
   if (strongest.length === 0) return [make("p", {}, `No word of the text speaks for or against ${title}.`)];
   return [
@@ -130,6 +132,7 @@ function wordList(margin, title) {
 }
 
 // Scores end at 1; between slots that both came there, the larger margin says which is surer.
-const bySure = (a, b) => (Math.abs(a.score - b.score) > 1e-6 ? b.score - a.score : b.margin.total - a.margin.total);
+const bySure = (a, b) => (Math.abs(a.score - b.score) > 1e-6 || !a.margin || !b.margin
+  ? b.score - a.score : b.margin.total - a.margin.total);
 
 const signed = (amount) => `${amount > 0 ? "+" : "−"}${Math.abs(amount).toFixed(2)}`;

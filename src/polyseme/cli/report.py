@@ -1,15 +1,17 @@
-"""The report of a text model as tables, shared by ``train``, ``evaluate`` and ``info``."""
+"""What verbs print of a model: its evaluation, its sizes, and what each phase took."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
 from polyseme.cli.shared import plain_table
+from polyseme.tagger import Tagger
 
-__all__ = ["accuracy_table", "print_report"]
+__all__ = ["print_report", "print_sizes", "seconds_table"]
 
 
 def print_report(out: Console, report: dict[str, Any]) -> None:
@@ -30,11 +32,31 @@ def print_report(out: Console, report: dict[str, Any]) -> None:
     columns = ("Documents", "Labels", "Right", "Found")
     out.print(plain_table(columns, rows, numbers=range(1, 4)))
     out.print()
-    if "beam_coverage" in report:
-        out.print(f"The beam reaches {report['beam_coverage']:.1f}% of the true labels.")
-    error = report["reliability"]["calibration_error"]
-    out.print(f"Probabilities above 0.1 are off by {100 * error:.1f} points on average.")
-    out.print(described_cut(report["threshold"]), soft_wrap=True)
+    if "reach" in report:
+        out.print(f"The beam reaches {report['reach']:.1f}% of the true labels.")
+    if "reliability" in report:
+        error = report["reliability"]["calibration_error"]
+        out.print(f"Probabilities above 0.1 are off by {100 * error:.1f} points on average.")
+    if "threshold" in report:
+        out.print(described_cut(report["threshold"]), soft_wrap=True)
+
+
+def seconds_table(seconds: dict[str, float]) -> Table:
+    """Lay out what each phase took, and their sum."""
+    rows = [(phase, f"{taken:.2f}") for phase, taken in seconds.items()]
+    rows.append(("Total", f"{sum(seconds.values()):.2f}"))
+    return plain_table(("Phase", "Seconds"), rows, numbers=[1])
+
+
+def print_sizes(out: Console, place: Path, tagger: Tagger) -> None:
+    """Print in a line what lies in a model's folder."""
+    sizes = tagger.sizes()
+    out.print(
+        f"{place}: {sizes['n_documents']:,} documents, {sizes['n_labels']:,} labels in "
+        f"{sizes['n_slots']:,} slots of {sizes['n_clusters']:,} clusters",
+        markup=False,
+        soft_wrap=True,
+    )
 
 
 def described_cut(cut: dict[str, Any]) -> str:

@@ -1,0 +1,154 @@
+"""Documents from whatever holds them, as the model that is asked takes them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+import click
+import numpy as np
+import scipy.sparse as sp
+
+from polyseme import datasets
+from polyseme.cli.corpus_options import is_text, opened_corpus, refuse_text_options
+from polyseme.cli.errors import note
+from polyseme.tagger import Tagger
+from polyseme.text.corpora.lines import decode, lines_of
+from polyseme.text.features import in_batches
+
+__all__ = ["Documents", "Labelled", "read_documents", "read_labelled"]
+
+TEXTS_AT_ONCE = 512
+STDIN = Path("-")
+
+
+@dataclass(frozen=True)
+class Documents:
+    """Documents to find labels for.
+
+    Attributes
+    ----------
+    batches : iterable
+        Lists of texts, or matrices.
+    is_single : bool
+        Whether there is one document, not one of a row.
+    """
+
+    batches: Iterable[Any]
+    is_single: bool = False
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """Documents whose labels are known: records of texts, or two matrices.
+
+    Attributes
+    ----------
+    documents, labels
+        As `Tagger.evaluate` and `Tagger.senses` take them.
+    texts : list of str or None
+        What rows of a matrix stand for, if that is known.
+    """
+
+    documents: Any
+    labels: Any = None
+    texts: Any = None
+
+
+def read_labelled(
+    tagger: Tagger,
+    data: Path,
+    options: dict[str, Any],
+    n_threads: int | None,
+    *,
+    wants_test: bool = False,
+) -> Labelled:
+    """Read documents with labels.
+
+    Parameters
+    ----------
+    wants_test : bool
+        Take the test part where there is one; texts have no parts.
+    """
+    if tagger.takes_texts:
+        return Labelled(opened_corpus(data, options, like=tagger.model.reading))
+    refuse_text_options(data, options)
+    dataset = datasets.load(data, n_threads=n_threads)
+    _require_same_labels(tagger, dataset, data)
+    if wants_test and dataset.Y_test is not None:
+        return Labelled(dataset.X_test, dataset.Y_test)
+    if wants_test:
+        note(f"{data} has no test part; all of it is used.")
+    return Labelled(dataset.X_train, dataset.Y_train, dataset.train_texts)
+
+
+def read_documents(
+    tagger: Tagger,
+    source: Path | None,
+    options: dict[str, Any],
+    n_threads: int | None,
+) -> Documents:
+    """Read documents without labels, from a file or folder, or a text from stdin.
+
+    With the option ``lines`` each line is a text, where the file does not say otherwise.
+    """
+    if not tagger.takes_texts:
+        if source is None:
+            raise click.UsageError("Missing argument 'INPUT': this is a model of matrices.")
+        refuse_text_options(source, options)
+        return Documents([_features(source, n_threads)])
+    if source is None or source == STDIN:
+        documents = _of_texts(_lines_of_stdin(), options["lines"])
+        if documents.is_single and not any(text.strip() for [text] in documents.batches):
+            raise ValueError("there is no text on stdin; give some, or a file as INPUT.")
+        return documents
+    if source.is_dir() or is_text(source, options):
+        corpus = opened_corpus(source, options, need_labels=False, like=tagger.model.reading)
+        return Documents(in_batches((record.text for record in corpus), TEXTS_AT_ONCE))
+    if not source.is_file():
+        raise FileNotFoundError(f"{source} is not a file or folder of texts.")
+    return _of_texts(lines_of(source), options["lines"])
+
+
+def _of_texts(lines: Iterator[str], by_line: bool) -> Documents:
+    """Return the lines as a text each, or all of them as one."""
+    if not by_line:
+        return Documents([["".join(lines)]], is_single=True)
+    return Documents(in_batches((line.rstrip("\r\n") for line in lines), TEXTS_AT_ONCE))
+
+
+def _lines_of_stdin() -> Iterator[str]:
+    stream: IO[bytes] = sys.stdin.buffer
+    return (decode(line, Path("stdin"), i) for i, line in enumerate(stream, start=1))
+
+
+def _features(path: Path, n_threads: int | None) -> Any:
+    """Read features from a matrix file (.npz, .npy), a data folder or a text file."""
+    if path.suffix not in (".npz", ".npy"):
+        dataset = datasets.load(path, n_threads=n_threads)
+        return dataset.X_test if dataset.X_test is not None else dataset.X_train
+    try:
+        with open(path, "rb") as stream:
+            return sp.load_npz(stream) if path.suffix == ".npz" else np.load(stream)
+    except (OSError, MemoryError):
+        raise
+    except Exception as error:  # there is no end to what SciPy raises of a damaged file
+        raise ValueError(
+            f"{path} is not a matrix as scipy.sparse.save_npz or numpy.save writes it; make it "
+            "again."
+        ) from error
+
+
+def _require_same_labels(tagger: Tagger, dataset: datasets.Dataset, path: Path) -> None:
+    n_labels, n_known = dataset.Y_train.shape[1], tagger.classifier.n_labels_
+    if n_labels != n_known:
+        raise ValueError(
+            f"{path} has {n_labels} labels and the model {n_known}; take the data set that the "
+            "model was trained on."
+        )
+    known, given = tagger.classifier.label_names_, dataset.label_names
+    if known is not None and given is not None and list(known) != given:
+        raise ValueError(f"the labels of {path} have other names than those of the model.")

@@ -1,0 +1,95 @@
+"""What ``polyseme train`` does with matrices, and with texts: the same two steps."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Protocol
+
+import click
+
+from polyseme import XRLinear, datasets
+from polyseme.cli.corpus_options import (
+    features_from,
+    is_text,
+    opened_corpus,
+    refuse_text_options,
+)
+from polyseme.cli.errors import note
+from polyseme.cli.estimate import estimate_on_matrices, print_estimate
+from polyseme.machine.progress import Progress
+from polyseme.machine.threads import count_jobs
+from polyseme.text.estimate import estimate_text_training
+from polyseme.text.model import TextModel
+
+__all__ = ["TrainingJob", "job_for"]
+
+
+class TrainingJob(Protocol):
+    """Data, and the model that is to learn from them."""
+
+    def train(self) -> tuple[Any, dict[str, float]]:
+        """Return the trained model and what reading the data took besides."""
+
+    def estimate(self, as_json: bool) -> None:
+        """Train nothing; print what it would take."""
+
+
+def job_for(data: Path, classifier: XRLinear, options: dict[str, Any]) -> TrainingJob:
+    """Return the job that suits the data; what is wrong from the start is refused."""
+    kind = _OnTexts if is_text(data, options) else _OnMatrices
+    return kind(data, classifier, options)
+
+
+class _OnMatrices:
+    def __init__(self, data: Path, classifier: XRLinear, options: dict[str, Any]) -> None:
+        refuse_text_options(data, options)
+        self._data, self._model = data, classifier
+
+    def train(self) -> tuple[XRLinear, dict[str, float]]:
+        progress = Progress()
+        with progress, progress.phase("Reading the data"):
+            dataset = datasets.load(self._data, n_threads=count_jobs(self._model.n_jobs))
+        self._model.fit(
+            dataset.X_train,
+            dataset.Y_train,
+            label_names=dataset.label_names,
+            feature_names=dataset.feature_names,
+        )
+        return self._model, dict(progress.seconds)
+
+    def estimate(self, as_json: bool) -> None:
+        estimate_on_matrices(self._model, self._data, as_json)
+
+
+class _OnTexts:
+    def __init__(self, data: Path, classifier: XRLinear, options: dict[str, Any]) -> None:
+        if options["no_held_out"] and options["held_out"] is not None:
+            raise click.UsageError("--held-out and --no-held-out exclude each other.")
+        share = 0.1 if options["held_out"] is None else options["held_out"]
+        self._model = TextModel(
+            features_from(options),
+            classifier,
+            held_out=0 if options["no_held_out"] else share,
+            refit=not options["no_refit"],
+            precision=options["precision"],
+            examples=3 if options["examples"] is None else options["examples"],
+            keep_data=options["keep_data"],
+            verbose=classifier.verbose,
+        )
+        self._model.check_parameters()
+        self._data, self._corpus = data, opened_corpus(data, options)
+        note(f"{data}: {self._corpus.description}.")
+
+    def train(self) -> tuple[TextModel, dict[str, float]]:
+        model, corpus = self._model, self._corpus
+        model.fit_records(corpus, label_names=corpus.label_names)
+        model.reading = corpus.reading
+        if model.n_without_labels:
+            note(f"{model.n_without_labels:,} documents without labels were left out.")
+        if not model.report:
+            note("nothing was held out: there is no report, and scores are not probabilities.")
+        return model, {}
+
+    def estimate(self, as_json: bool) -> None:
+        found = estimate_text_training(self._model, self._corpus)
+        print_estimate(self._model.classifier, found, self._data, as_json)

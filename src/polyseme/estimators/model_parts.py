@@ -1,0 +1,152 @@
+"""What a saved estimator consists of, and how it comes back to life, whatever its backbone."""
+
+from __future__ import annotations
+
+import inspect
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from polyseme.backbones.protocols import ModelShape, Stores
+from polyseme.estimators.parameters import check_parameters
+from polyseme.files.stored_model import Contents, StoredModel
+from polyseme.partition.label_clusters import LabelClusters
+from polyseme.partition.label_tree import LabelTree
+
+if TYPE_CHECKING:
+    from polyseme.estimators.partitioned import PartitionedClassifier
+
+__all__ = ["contents_of", "restore"]
+
+# How to use a machine belongs to the machine, not to the model.
+_NOT_STORED = ("n_jobs", "verbose")
+_PARTS = ("matcher", "ranker")
+
+
+def contents_of(model: PartitionedClassifier) -> Contents:
+    """Return the description, the arrays and the names that make up a trained model."""
+    parts = {"matcher": model.matcher_, "ranker": model.ranker_}
+    arrays: dict[str, npt.NDArray[Any]] = {
+        "clusters.starts": model.clusters_.starts,
+        "clusters.labels": model.clusters_.labels,
+        "label_counts": model.label_counts_,
+        "slot_documents": model.slot_documents_,
+    }
+    arrays.update({f"tree.{i}": starts for i, starts in enumerate(model.tree_.levels)})
+    for name, part in parts.items():
+        if not model.kind or not isinstance(part, Stores):
+            raise ValueError(
+                f"a {type(model).__name__} cannot be saved: "
+                + (
+                    f"its {name} has no to_arrays and restore."
+                    if model.kind
+                    else "its class has no kind, the name of its entry point."
+                )
+            )
+        arrays.update({f"{name}.{key}": array for key, array in part.to_arrays().items()})
+    description = {
+        "kind": model.kind,
+        "parameters": {
+            name: value for name, value in model.get_params().items() if name not in _NOT_STORED
+        },
+        "n_labels": model.n_labels_,
+        "n_sparse": model.layout_[0],
+        "n_dense": model.layout_[1],
+        "n_documents": model.n_documents_,
+        "n_levels": model.tree_.n_levels,
+        "assignments": model.assignments_,
+        "phase_seconds": model.phase_seconds_,
+        "updates": model.updates_,
+    }
+    names = {"labels": model.label_names_, "features": model.feature_names_}
+    return Contents(description, arrays, {k: v for k, v in names.items() if v is not None})
+
+
+def restore(model: PartitionedClassifier, stored: StoredModel) -> None:
+    """Fill a fresh estimator with what was saved; each size is compared before it is used."""
+    _set_parameters(model, stored)
+    model.n_documents_ = stored.whole_number("n_documents", 0)
+    model.n_labels_ = n_labels = stored.whole_number("n_labels", 1)
+    model.label_counts_ = _document_counts(stored, "label_counts", n_labels)
+    model.layout_ = stored.whole_number("n_sparse", 0), stored.whole_number("n_dense", 0)
+    model.n_features_in_ = n_features = sum(model.layout_)
+    model.assignments_ = _assignments(stored)
+    model.phase_seconds_ = _seconds(stored)
+    model.updates_ = _updates(stored)
+    model.tree_ = _tree(stored)
+    model.clusters_ = _clusters(stored, n_labels, model.tree_.n_clusters)
+    model.slot_documents_ = _document_counts(stored, "slot_documents", model.clusters_.n_slots)
+    model.label_names_ = stored.names_of("labels", n_labels)
+    model.feature_names_ = stored.names_of("features", n_features)
+
+    shape = ModelShape(*model.layout_, model.tree_, model.clusters_)
+    model.matcher_, model.ranker_ = model.make_matcher(), model.make_ranker()
+    for name, part in zip(_PARTS, (model.matcher_, model.ranker_), strict=True):
+        if not isinstance(part, Stores):
+            raise stored.damaged(f"a {type(model).__name__} keeps no {name}")
+        part.restore(stored.part(name), shape)
+
+
+def _set_parameters(model: PartitionedClassifier, stored: StoredModel) -> None:
+    parameters = stored.value("parameters", dict)
+    known = set(inspect.signature(type(model).__init__).parameters) - set(_NOT_STORED)
+    if not set(parameters) <= known:
+        raise stored.damaged(f"its parameters are not those of a {type(model).__name__}")
+    model.set_params(**parameters)
+    try:
+        check_parameters(model)
+    except ValueError as error:
+        raise stored.damaged(str(error)) from None
+
+
+def _document_counts(stored: StoredModel, name: str, n: int) -> npt.NDArray[np.int64]:
+    counts = stored.array(name, np.int64, (n,))
+    stored.in_range(name, 0, stored.whole_number("n_documents", 0) + 1)
+    return counts
+
+
+def _tree(stored: StoredModel) -> LabelTree:
+    n_levels = stored.whole_number("n_levels", 0)
+    names = [f"tree.{level}" for level in range(min(n_levels, len(stored.arrays) + 1))]
+    try:
+        return LabelTree(tuple(stored.starts(name) for name in names))
+    except ValueError as error:
+        raise error if "damaged" in str(error) else stored.damaged(str(error)) from None
+
+
+def _clusters(stored: StoredModel, n_labels: int, n_clusters: int) -> LabelClusters:
+    labels = stored.array("clusters.labels", np.int32, (None,))
+    starts = stored.starts("clusters.starts", last=len(labels), length=n_clusters + 1)
+    stored.in_range("clusters.labels", 0, n_labels)
+    clusters = LabelClusters(n_labels, starts, labels)
+    if clusters.copies.min() == 0:
+        raise stored.damaged(f"label {int(clusters.copies.argmin())} is in no cluster")
+    return clusters
+
+
+def _updates(stored: StoredModel) -> list[dict[str, int]]:
+    return _whole_numbers(stored, "updates", ("n_documents", "n_labels"))
+
+
+def _assignments(stored: StoredModel) -> list[dict[str, int]]:
+    return _whole_numbers(
+        stored, "assignments", ("reached_before", "reached_after", "n_positives")
+    )
+
+
+def _whole_numbers(stored: StoredModel, name: str, keys: tuple[str, ...]) -> list[dict[str, int]]:
+    found = stored.value(name, list)
+    for entry in found:
+        if not isinstance(entry, dict) or any(
+            type(entry.get(key)) is not int or entry[key] < 0 for key in keys
+        ):
+            raise stored.damaged(f"one of its {name} is {str(entry)[:80]}")
+    return found
+
+
+def _seconds(stored: StoredModel) -> dict[str, float]:
+    seconds = stored.value("phase_seconds", dict)
+    if not all(isinstance(taken, int | float) for taken in seconds.values()):
+        raise stored.damaged("its phase_seconds are not numbers")
+    return seconds

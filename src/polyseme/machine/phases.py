@@ -1,0 +1,21 @@
+"""The names of the phases of a training, once: bars, seconds and estimates know them by these."""
+
+from __future__ import annotations
+
+__all__ = [
+    "ASSIGNING",
+    "CROSS_MATCHING",
+    "LABEL_TREE",
+    "MATCHING",
+    "TRAINING_MATCHER",
+    "TRAINING_MATCHER_AGAIN",
+    "TRAINING_RANKER",
+]
+
+LABEL_TREE = "Label tree"
+TRAINING_MATCHER = "Training the matcher"
+MATCHING = "Matching"
+CROSS_MATCHING = "Cross-matching"
+ASSIGNING = "Assigning labels"
+TRAINING_MATCHER_AGAIN = "Training the matcher again"
+TRAINING_RANKER = "Training the ranker"

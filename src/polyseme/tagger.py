@@ -1,0 +1,397 @@
+"""One face for every kind of model: the same questions, whether it takes texts or matrices.
+
+>>> tagger = open_tagger("models/articles")
+>>> tagger.suggest(["The crew of the tank crossed the river."], limit=3)
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from polyseme.files.loading import load
+from polyseme.inputs.excerpts import excerpt
+from polyseme.inputs.names import Names
+from polyseme.senses.describe import (
+    Sense,
+    label_name,
+    label_number,
+    most_split,
+    senses_of,
+    slots_differ,
+)
+from polyseme.senses.explain import Explanation, explain
+from polyseme.senses.label_list import LabelList
+from polyseme.suggestions import Suggestion, named_suggestions
+from polyseme.training.update import added_since_training
+
+if TYPE_CHECKING:
+    from polyseme.estimators.xr_linear import XRLinear
+    from polyseme.text.model import TextModel
+
+__all__ = ["Suggestion", "Tagger", "open_tagger", "tagger_for"]
+
+EXCERPT = 200  # characters of a text that shows what a sense is
+
+Ranked = tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]
+
+
+def open_tagger(path: str | os.PathLike[str], *, n_jobs: int | None = None) -> Tagger:
+    """Load a saved model, whatever its kind; see `polyseme.load`."""
+    return tagger_for(load(path, n_jobs=n_jobs))
+
+
+def tagger_for(model: Any) -> Tagger:
+    """Return the face of a trained model: an estimator, or a `TextModel`."""
+    return TextTagger(model) if getattr(model, "takes_texts", False) else Tagger(model)
+
+
+class Tagger:
+    """A trained model of matrices, and what everybody asks of a model.
+
+    Documents are whatever the model takes: here a sparse matrix or an array, a row each.
+
+    Attributes
+    ----------
+    model : XRLinear or TextModel
+    classifier : XRLinear
+        The model itself, or the one behind the texts.
+    takes_texts : bool
+        Whether documents may be texts.
+    label_uris : Names or None
+        What the training data call the labels, if a vocabulary gave them names.
+    threshold : float or None
+        The least score of a suggestion unless told otherwise, if there is one.
+    has_probabilities : bool
+        Whether scores of suggestions were turned into probabilities by held-out documents.
+    report : dict
+        The evaluation that the model keeps; empty if it keeps none.
+    """
+
+    takes_texts = False
+
+    def __init__(self, model: Any) -> None:
+        self.model = model
+        self.classifier: XRLinear = model
+        self.label_uris: Names | None = None
+        self.threshold: float | None = None
+        self.has_probabilities = False
+        self.report: dict[str, Any] = {}
+
+    # Labels
+
+    def label_number(self, label: str | int) -> int:
+        """Return the number of a label that is given by name, URI or number."""
+        return label_number(self.classifier, label)
+
+    def label_name(self, label: int) -> str | int:
+        """Return the name of a label, or its number where the model knows no names."""
+        return label_name(self.classifier, label)
+
+    @cached_property
+    def labels(self) -> LabelList:
+        """All labels: ``tagger.labels.find("tank")``."""
+        return LabelList(self.classifier)
+
+    def most_split(self, n: int = 10) -> list[tuple[str | int, float]]:
+        """Return the labels whose documents are divided most; see `polyseme.senses`."""
+        return most_split(self.classifier, n)
+
+    # Documents
+
+    def rows(self, documents: Any) -> Any:
+        """Return the features of documents in a form that the classifier takes."""
+        return documents
+
+    def rank(self, documents: Any, limit: int = 10) -> Ranked:
+        """Return the best labels of each document and their bare scores, as `predict_top_k`."""
+        most = min(limit, self.classifier.n_labels_)
+        return self.classifier.predict_top_k(self.rows(documents), most)
+
+    def suggest(
+        self, documents: Any, limit: int = 10, threshold: float | None = None
+    ) -> list[list[Suggestion]]:
+        """Return labels for each document, best first.
+
+        Parameters
+        ----------
+        documents : documents
+        limit : int
+            Most labels a document.
+        threshold : float, optional
+            Least score; by default the model's own.
+        """
+        labels, scores = self.rank(documents, limit)
+        least = self.checked_threshold(threshold)
+        names = self.classifier.label_names_
+        return named_suggestions(labels, self.shown(scores), least, names, self.label_uris)
+
+    def shown(self, scores: Any) -> Any:
+        """Return bare scores as suggestions show them: as probabilities, where they can be."""
+        return scores
+
+    def checked_threshold(self, threshold: float | None) -> float | None:
+        """Return the least score: the one that is given, or else the model's own."""
+        return self.threshold if threshold is None else threshold
+
+    def evaluate(
+        self,
+        documents: Any,
+        labels: Any = None,
+        *,
+        threshold: float | None = None,
+        a: float = 0.55,
+        b: float = 1.5,
+    ) -> dict[str, Any]:
+        """Measure the model on documents with known labels.
+
+        Parameters
+        ----------
+        documents : documents
+        labels : documents x labels matrix; for texts, a list of labels each
+            May be left out where `documents` are records of texts with their labels.
+        threshold : float, optional
+            By default the model's own.
+        a, b : float
+            Constants of the propensity-scored figures, see `polyseme.metrics.propensities`.
+
+        Returns
+        -------
+        dict
+            ``accuracy`` (percent), ``by_label_frequency`` and numbers of documents and labels;
+            of texts also ``reliability``, ``threshold`` and ``n_unknown_labels``.
+        """
+        # Imported here: scikit-learn's calibration takes a while, and only this needs it.
+        from polyseme.text.calibration import Calibration
+        from polyseme.text.evaluation import N_RANKED, Judged, figures_of
+
+        judged = Judged.judge(*self.rank(documents, N_RANKED), sp.csr_array(labels))
+        report = figures_of(self.classifier, judged, a, b)
+        if threshold is not None:
+            report["threshold"] = dataclasses.asdict(judged.cut(Calibration.none(), threshold))
+        return report
+
+    def explain(
+        self,
+        document: Any,
+        labels: Sequence[int] | None = None,
+        *,
+        n_labels: int = 5,
+        n_features: int = 20,
+    ) -> Explanation:
+        """Explain the labels of one document, a row or a text; see `polyseme.explain`."""
+        one = self.rows([document] if isinstance(document, str) else document)
+        return explain(self.classifier, one, labels, n_labels=n_labels, n_features=n_features)
+
+    def spans(self, text: str) -> list[tuple[int, int, int]]:
+        """Return (feature, start, end) for everything that counts in a text."""
+        return []
+
+    # Senses
+
+    def slots_differ(self, label: int) -> bool:
+        """Return whether a label's slots differ enough to call them senses."""
+        return slots_differ(self.classifier, label)
+
+    def senses(
+        self,
+        label: str | int,
+        documents: Any = None,
+        labels: Any = None,
+        *,
+        texts: Sequence[str] | None = None,
+        n_features: int = 10,
+        n_neighbours: int = 8,
+        n_documents: int = 5,
+    ) -> list[Sense]:
+        """Describe each sense of a label, the one that covers most of it first.
+
+        Parameters
+        ----------
+        label : str or int
+            A name, a URI or a number.
+        documents, labels : optional
+            As for `evaluate`; if given, each sense lists documents of the label that belong to
+            it.
+        texts : sequence of str, optional
+            The texts that rows of a matrix stand for.
+        n_features, n_neighbours, n_documents : int
+            How many of each to list at most.
+        """
+        found = senses_of(
+            self.classifier,
+            self.label_number(label),
+            documents,
+            labels,
+            n_features=n_features,
+            n_neighbours=n_neighbours,
+            n_documents=n_documents,
+        )
+        if texts is None:
+            return found
+        return [
+            dataclasses.replace(
+                sense, examples=[excerpt(texts[row], EXCERPT) for row in sense.documents]
+            )
+            for sense in found
+        ]
+
+    def slot_examples(self, slot: int) -> list[str]:
+        """Return beginnings of training texts that go to a slot, if the model keeps some."""
+        return []
+
+    # What the model keeps of its training
+
+    @property
+    def phase_seconds(self) -> dict[str, float]:
+        """What each phase of the training took."""
+        return dict(self.classifier.phase_seconds_)
+
+    @property
+    def added_since_training(self) -> dict[str, int] | None:
+        """Documents and labels that updates have added, if there were any."""
+        return added_since_training(self.classifier)
+
+    @property
+    def added_since_report(self) -> dict[str, int] | None:
+        """Documents and labels that the report does not know, if there are any."""
+        return self.added_since_training if self.report else None
+
+    def sizes(self) -> dict[str, Any]:
+        """Return sizes, slots and parameters as plain JSON values."""
+        classifier = self.classifier
+        clusters = classifier.clusters_
+        n_labels_by_copies = np.bincount(clusters.copies).tolist()
+        return {
+            "n_documents": int(classifier.n_documents_),
+            "n_labels": classifier.n_labels_,
+            "n_features": classifier.n_features_in_,
+            "n_clusters": clusters.n_clusters,
+            "n_slots": clusters.n_slots,
+            "cluster_sizes": {
+                "smallest": int(clusters.sizes.min()),
+                "median": float(np.median(clusters.sizes)),
+                "largest": int(clusters.sizes.max()),
+            },
+            "labels_by_copies": {
+                str(copies): n_labels
+                for copies, n_labels in enumerate(n_labels_by_copies)
+                if n_labels
+            },
+            "has_label_names": classifier.label_names_ is not None,
+            "has_feature_names": classifier.feature_names_ is not None,
+            "parameters": classifier.get_params(),
+        }
+
+    def about_texts(self) -> dict[str, Any]:
+        """Return how texts were read, learned from and measured; nothing without texts."""
+        return {}
+
+
+class TextTagger(Tagger):
+    """A trained `TextModel`. Documents are texts, or matrices of the features it makes of them."""
+
+    takes_texts = True
+
+    def __init__(self, model: TextModel) -> None:
+        super().__init__(model)
+        self.model: TextModel = model
+        self.classifier = model.classifier
+        self.label_uris = model.label_uris
+        self.threshold = float(model.threshold)
+        self.has_probabilities = model.calibration.method != "none"
+        self.report = _with_present_names(model.report)
+
+    def label_number(self, label: str | int) -> int:
+        return self.model.label_number(label)
+
+    def rows(self, documents: Any) -> Any:
+        if hasattr(documents, "shape"):
+            return documents
+        return self.model.features.rows(documents)
+
+    def shown(self, scores: Any) -> Any:
+        return self.model.calibration(scores)
+
+    def checked_threshold(self, threshold: float | None) -> float | None:
+        return self.model.checked_threshold(threshold)
+
+    def evaluate(
+        self,
+        documents: Any,
+        labels: Any = None,
+        *,
+        threshold: float | None = None,
+        a: float = 0.55,
+        b: float = 1.5,
+    ) -> dict[str, Any]:
+        from polyseme.text.problem import Pairs
+
+        records = documents if labels is None else Pairs(documents, labels)
+        return self.model.evaluate(records, threshold=threshold, a=a, b=b)
+
+    def spans(self, text: str) -> list[tuple[int, int, int]]:
+        return self.model.features.spans(text)
+
+    def senses(
+        self,
+        label: str | int,
+        documents: Any = None,
+        labels: Any = None,
+        *,
+        texts: Sequence[str] | None = None,
+        n_features: int = 10,
+        n_neighbours: int = 8,
+        n_documents: int = 5,
+    ) -> list[Sense]:
+        from polyseme.text.problem import Pairs
+        from polyseme.text.sense_texts import rows_with_label
+
+        number = self.label_number(label)
+        many: dict[str, Any] = {
+            "n_features": n_features,
+            "n_neighbours": n_neighbours,
+            "n_documents": n_documents,
+        }
+        records = documents if labels is None else Pairs(documents, labels)
+        having = rows_with_label(self.model, number, () if records is None else records)
+        found = super().senses(number, having.X, having.Y, texts=having.texts, **many)
+        return [
+            dataclasses.replace(
+                one,
+                documents=[having.rows[i] for i in one.documents],
+                examples=one.examples or self.slot_examples(one.slot),
+            )
+            for one in found
+        ]
+
+    def slot_examples(self, slot: int) -> list[str]:
+        kept = self.model.slot_examples
+        return [] if kept is None else kept.of(slot)
+
+    @property
+    def phase_seconds(self) -> dict[str, float]:
+        return dict(self.model.phase_seconds)
+
+    def about_texts(self) -> dict[str, Any]:
+        return {
+            "features": self.model.features.describe()["parameters"],
+            "calibration": self.model.calibration.method,
+            "threshold": self.threshold,
+            "reading": self.model.reading,
+            "n_without_labels": self.model.n_without_labels,
+            "report": self.report,
+            "added_since_report": self.added_since_report,
+        }
+
+
+def _with_present_names(report: dict[str, Any]) -> dict[str, Any]:
+    """Return a report with ``reach`` under this name, which older models call otherwise."""
+    return {"reach" if name == "beam_coverage" else name: part for name, part in report.items()}
