@@ -56,7 +56,9 @@ class LinearWalk:
 
     def all_scores(self, documents: Documents, beam_size: int, merge: str, run: Run) -> SparseRows:
         """Return the scores of all labels that are reached."""
-        arrays = self.predictor.all_scores(documents, beam_size, merge, run.n_threads, run.progress)
+        arrays = self.predictor.all_scores(
+            documents, beam_size, merge, run.n_threads, run.progress
+        )
         return SparseRows(*arrays, self._clusters.n_labels)
 
     def top_k_of_row(self, row: Any, beam_size: int, k: int, merge: str) -> TopK | None:
