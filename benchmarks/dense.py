@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import gc
 import json
 import statistics
@@ -136,10 +137,8 @@ def seconds(call: Any) -> float:
 
 def reset_peak() -> None:
     """Let Linux forget the peak of memory so far, where it may."""
-    try:
+    with contextlib.suppress(OSError):
         Path("/proc/self/clear_refs").write_text("5")
-    except OSError:
-        pass
 
 
 def memory(name: str) -> int:

@@ -135,7 +135,7 @@ def test_every_view_of_the_weights_has_dense_features_behind_the_sparse_ones(wei
     np.testing.assert_allclose(weights.to_rows().to_scipy().toarray(), one_by_one.T, rtol=1e-6)
     assert (np.abs(one_by_one[:, 6:]) > 0).mean() > 0.9
     some = np.array([10, 2, 7], dtype=np.int32)
-    features, values = weights.slot_weights(1, 12, some)
+    features, values, _ = weights.weights_of(12, some)
     np.testing.assert_allclose(values, one_by_one[12, features], rtol=1e-6)
     assert weights.n_weights >= 5 * 19
 
@@ -180,8 +180,8 @@ def test_predictions_are_those_of_the_same_numbers_as_sparse_entries(weight_bits
     as_entries = XRLinear(**SETTINGS, **exact).fit(sp.hstack([words, sp.csr_array(dense)]), Y)
     assert as_entries.layout_ == (84, 0)
     scores, peers = (
-        model.predict_scores((words, dense)).toarray(),
-        as_entries.predict_scores((words, dense)).toarray(),
+        model.decision_function((words, dense)).toarray(),
+        as_entries.decision_function((words, dense)).toarray(),
     )
     assert np.mean(np.argmax(scores, axis=1) == np.argmax(peers, axis=1)) > 0.98
     in_both = (scores > 0) & (peers > 0)
