@@ -61,9 +61,7 @@ def evaluate_records(
     model: TextModel, records: Iterable[Record], threshold: float, a: float, b: float
 ) -> dict[str, Any]:
     """Measure a model on further documents; see `TextModel.evaluate`."""
-    number_of = {str(name): i for i, name in enumerate(model.classifier.label_names_ or ())}
-    if model.label_uris is not None:
-        number_of |= {str(uri): i for i, uri in enumerate(model.label_uris)}
+    number_of = model.label_numbers()
     n_known = model.classifier.n_labels_
     unknown: dict[str, int] = {}
     labelled = (record for record in records if record.labels)

@@ -311,6 +311,12 @@ class TextModel:
         """Return what the training data call a label, if that is not its name."""
         return None if self.label_uris is None else str(self.label_uris[label])
 
+    def label_numbers(self) -> dict[str, int]:
+        """Return the number of each label under its name, and under its URI if it has one."""
+        names = map(str, self.classifier.label_names_ or ())
+        uris = map(str, self.label_uris or ())
+        return {**{name: i for i, name in enumerate(names)}, **{u: i for i, u in enumerate(uris)}}
+
     def label_number(self, label: str | int) -> int:
         """Return the number of a label that is given by name, URI or number."""
         if self.label_uris is not None and label in self.label_uris:

@@ -117,9 +117,7 @@ class _LabelNumbers:
     def __init__(self, model: TextModel) -> None:
         self._names = [str(name) for name in model.classifier.label_names_ or ()]
         self._uris = None if model.label_uris is None else [str(uri) for uri in model.label_uris]
-        self._number_of = {name: i for i, name in enumerate(self._names)}
-        if self._uris is not None:
-            self._number_of |= {uri: i for i, uri in enumerate(self._uris)}
+        self._number_of = model.label_numbers()
         self._n_known = model.classifier.n_labels_
         self._new: dict[str, int] = {}
         self._is_closed = False
