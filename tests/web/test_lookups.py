@@ -7,8 +7,10 @@ from fastapi.openapi.models import OpenAPI
 
 import polyseme
 from polyseme.senses.describe import ENOUGH_TO_SPLIT, most_split, senses_of, slots_differ
+from polyseme.server import schemas
 from polyseme.server.model_store import ModelStore
 from tests.web.conftest import TEXT, assert_problem, client_with
+from tests.without_weights import without_weights
 
 
 def get(client, path, **parameters):
@@ -168,6 +170,29 @@ def test_features_are_explained_as_well(client):
     found = client.post("/v1/explain", json=body).json()
     assert found["spans"] == []
     assert found["labels"][0]["slots"][0]["margin"]["contributions"][0]["name"] == "word 1"
+
+
+def test_a_model_without_weights_has_no_words_and_no_margins(client, text_folder):
+    def load(path, n_jobs):
+        model = polyseme.load(path, n_jobs=n_jobs)
+        without_weights(model.classifier)
+        return model
+
+    bare = ModelStore({"demo": text_folder}, load=load)
+    number = bare.current().classifier.label_names_.index("tank")
+    with client_with(bare) as bare_client:
+        label = get(bare_client, f"/v1/labels/{number}")
+        assert [sense["words"] for sense in label["senses"]] == [[], []]
+        assert label["slots_differ"]
+        assert get(bare_client, "/v1/clusters/0")["words"] == []
+        tree, weighed = get(bare_client, "/v1/tree"), get(client, "/v1/tree")
+        assert {len(node["words"]) for level in tree["levels"] for node in level} == {0}
+        assert (tree["starts"], tree["links"]) == (weighed["starts"], weighed["links"])
+        found = bare_client.post("/v1/explain", json={"text": TEXT}).json()
+        schemas.ExplainResponse.model_validate(found)
+        assert found["spans"] == []
+        assert list(all_margins(found))
+        assert set(all_margins(found)) == {None}
 
 
 def test_quality_is_the_report_of_the_model(client, store):
