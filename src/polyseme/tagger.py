@@ -321,11 +321,11 @@ class TextTagger(Tagger):
     def __init__(self, model: TextModel) -> None:
         super().__init__(model)
         self.model: TextModel = model
-        self.classifier = model.classifier
-        self.label_uris = model.label_uris
-        self.threshold = float(model.threshold)
-        self.has_probabilities = model.calibration.method != "none"
-        self.report = _with_present_names(model.report)
+        self.classifier = model.classifier_
+        self.label_uris = model.label_uris_
+        self.threshold = float(model.threshold_)
+        self.has_probabilities = model.calibration_.method != "none"
+        self.report = _with_present_names(model.report_)
 
     def label_number(self, label: str | int) -> int:
         return self.model.label_number(label)
@@ -333,10 +333,10 @@ class TextTagger(Tagger):
     def rows(self, documents: Any) -> Any:
         if hasattr(documents, "shape"):
             return documents
-        return self.model.features.rows(documents)
+        return self.model.features_.rows(documents)
 
     def shown(self, scores: Any) -> Any:
-        return self.model.calibration(scores)
+        return self.model.calibration_(scores)
 
     def checked_threshold(self, threshold: float | None) -> float | None:
         return self.model.checked_threshold(threshold)
@@ -345,7 +345,7 @@ class TextTagger(Tagger):
         return self.model.evaluate(_records(documents, labels), **how)
 
     def spans(self, text: str) -> list[tuple[int, int, int]]:
-        return self.model.features.spans(text)
+        return self.model.features_.spans(text)
 
     def _with_label(self, label: int, documents: Any, labels: Any, texts: Any) -> LabelledRows:
         from polyseme.text.sense_texts import rows_with_label
@@ -353,20 +353,20 @@ class TextTagger(Tagger):
         return LabelledRows(*rows_with_label(self.model, label, _records(documents, labels)))
 
     def slot_examples(self, slot: int) -> list[str]:
-        kept = self.model.slot_examples
+        kept = self.model.slot_examples_
         return [] if kept is None else kept.of(slot)
 
     @property
     def phase_seconds(self) -> dict[str, float]:
-        return dict(self.model.phase_seconds)
+        return dict(self.model.phase_seconds_)
 
     def about_texts(self) -> dict[str, Any]:
         return {
-            "features": self.model.features.describe()["parameters"],
-            "calibration": self.model.calibration.method,
+            "features": self.model.features_.describe()["parameters"],
+            "calibration": self.model.calibration_.method,
             "threshold": self.threshold,
-            "reading": self.model.reading,
-            "n_without_labels": self.model.n_without_labels,
+            "reading": self.model.reading_,
+            "n_without_labels": self.model.n_without_labels_,
             "report": self.report,
             "added_since_report": self.added_since_report,
         }

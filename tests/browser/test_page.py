@@ -183,7 +183,7 @@ def test_a_model_without_weights_is_shown_without_words(visit, store):
 
 def _load_without_weights(path, n_jobs):
     model = polyseme.load(path, n_jobs=n_jobs)
-    without_weights(model.classifier)
+    without_weights(model.classifier_)
     return model
 
 

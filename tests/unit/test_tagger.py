@@ -76,7 +76,7 @@ def test_labels_are_found_by_a_part_of_their_name(of_texts):
 
 
 def test_evaluating_matrices_gives_the_figures_of_the_metrics(of_texts, of_matrices):
-    X, names = of_texts.rows(TEXTS), list(of_texts.model.label_uris)
+    X, names = of_texts.rows(TEXTS), list(of_texts.model.label_uris_)
     Y = MultiLabelBinarizer(classes=names, sparse_output=True).fit_transform(LABELS)
     report = of_matrices.evaluate(X, Y, threshold=0.5)
     top, _ = of_matrices.classifier.predict_top_k(X, 10)
@@ -101,7 +101,7 @@ def test_senses_show_texts_of_their_documents_or_those_that_were_kept(of_texts, 
         assert all("tank" in LABELS[row] for row in sense.documents)
         if sense.documents:
             assert [s[:100] for s in sense.examples] == [beginning(i) for i in sense.documents]
-    Y = MultiLabelBinarizer(classes=list(of_texts.model.label_uris)).fit_transform(LABELS)
+    Y = MultiLabelBinarizer(classes=list(of_texts.model.label_uris_)).fit_transform(LABELS)
     by_rows = of_matrices.senses("Tank (any)", of_texts.rows(TEXTS), Y, texts=TEXTS, n_documents=3)
     assert [s.documents for s in by_rows] == [s.documents for s in listed]
     assert [s.documents for s in of_texts.senses("tank", [])] == [[] for _ in kept]
@@ -126,9 +126,9 @@ def test_what_is_only_of_texts_is_empty_for_matrices(of_texts, of_matrices):
 
 def test_the_reach_in_a_report_of_an_older_model_is_still_known(text_model):
     older = copy.copy(text_model)
-    older.report = dict(text_model.report)
-    older.report["beam_coverage"] = older.report.pop("reach")
-    assert tagger_for(older).report == text_model.report
+    older.report_ = dict(text_model.report_)
+    older.report_["beam_coverage"] = older.report_.pop("reach")
+    assert tagger_for(older).report == text_model.report_
 
 
 def test_a_saved_model_opens_as_its_kind(of_texts, of_matrices, tmp_path):

@@ -75,7 +75,7 @@ def read_labelled(
         Take the test part where there is one; texts have no parts.
     """
     if tagger.takes_texts:
-        return Labelled(opened_corpus(data, options, like=tagger.model.reading))
+        return Labelled(opened_corpus(data, options, like=tagger.model.reading_))
     refuse_text_options(data, options)
     dataset = datasets.load(data, n_threads=n_threads)
     _require_same_labels(tagger, dataset, data)
@@ -107,7 +107,7 @@ def read_documents(
             raise ValueError("there is no text on stdin; give some, or a file as INPUT.")
         return documents
     if source.is_dir() or is_text(source, options):
-        corpus = opened_corpus(source, options, need_labels=False, like=tagger.model.reading)
+        corpus = opened_corpus(source, options, need_labels=False, like=tagger.model.reading_)
         return Documents(in_batches((record.text for record in corpus), TEXTS_AT_ONCE))
     if not source.is_file():
         raise FileNotFoundError(f"{source} is not a file or folder of texts.")

@@ -37,5 +37,5 @@ def rows_with_label(
     found = list(islice(having, MOST_LOOKED_AT))
     texts = [text for _, text in found]
     ones, place = np.ones(len(found)), (np.arange(len(found)), np.full(len(found), label))
-    Y = sp.csr_array((ones, place), shape=(len(found), model.classifier.n_labels_))
-    return model.features.transform(texts), Y, texts, [row for row, _ in found]
+    Y = sp.csr_array((ones, place), shape=(len(found), model.classifier_.n_labels_))
+    return model.features_.transform(texts), Y, texts, [row for row, _ in found]
