@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import zipfile
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -122,6 +121,8 @@ def _of_texts(lines: Iterator[str], by_line: bool) -> Documents:
 
 
 def _lines_of_stdin() -> Iterator[str]:
+    if sys.stdin is None:
+        raise ValueError("stdin is closed; give a file as INPUT.")
     stream: IO[bytes] = sys.stdin.buffer
     return (decode(line, Path("stdin"), i) for i, line in enumerate(stream, start=1))
 
@@ -134,7 +135,9 @@ def _features(path: Path, n_threads: int | None) -> Any:
     try:
         with open(path, "rb") as stream:
             return sp.load_npz(stream) if path.suffix == ".npz" else np.load(stream)
-    except (ValueError, EOFError, KeyError, zipfile.BadZipFile) as error:
+    except (OSError, MemoryError):
+        raise
+    except Exception as error:  # there is no end to what SciPy raises of a damaged file
         raise ValueError(
             f"{path} is not a matrix as scipy.sparse.save_npz or numpy.save writes it; make it "
             "again."
