@@ -187,7 +187,7 @@ def test_quality_lists_all_phases_of_a_text_model(client, store):
 def test_quality_says_what_was_added_since_the_report(text_folder, plain_folder, tmp_path):
     for name, folder in (("demo", text_folder), ("plain", plain_folder)):
         model = polyseme.load(folder)
-        getattr(model, "classifier", model).updates_ = [
+        getattr(model, "classifier_", model).updates_ = [
             {"n_documents": 300, "n_labels": 20},
             {"n_documents": 5, "n_labels": 0},
         ]
