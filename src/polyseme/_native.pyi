@@ -86,6 +86,7 @@ def linear_level(
     bytes: npt.NDArray[Any],
     scales: npt.NDArray[Any],
     bias: npt.NDArray[Any],
+    n_features: int,
     is_trusted: bool,
 ) -> LinearLevel: ...
 

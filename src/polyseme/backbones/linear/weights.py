@@ -207,7 +207,9 @@ class LinearWeights:
         """The native object that scores; arrays that come from a file are checked first."""
         sizes = self.record_sizes.astype(np.uint32, copy=False)
         arrays = {**self.to_arrays(), "record_sizes": sizes}
-        return _native.linear_level(**arrays, is_trusted=self.is_trusted)
+        return _native.linear_level(
+            **arrays, n_features=self.n_features, is_trusted=self.is_trusted
+        )
 
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
         """Return all arrays by name."""
