@@ -106,8 +106,6 @@ def predict(
             labels, scores = loaded.predict_top_k(X, min(k, loaded.n_labels_))
 
     if output is None:
-        if sys.stdout is None:
-            raise ValueError("stdout is closed; give a file with -o.")
         for line in _json_lines(labels, scores, loaded.label_names_):
             sys.stdout.write(line + "\n")
         return

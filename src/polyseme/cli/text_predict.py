@@ -49,8 +49,6 @@ def predict_texts(
     if output is not None:
         _write(model, found, output, limit, as_json)
         return
-    if sys.stdout is None:
-        raise ValueError("stdout is closed; give a file with -o.")
     lines: Iterable[str]
     if as_json:
         lines = map(_json_line, found)
@@ -77,6 +75,8 @@ def _texts(
     model: TextModel, source: Path | None, by_line: bool, options: dict[str, Any]
 ) -> Iterable[str]:
     if source is None or source == STDIN:
+        if sys.stdin is None:
+            raise ValueError("stdin is closed; give a text there, or a file as INPUT.")
         stream = sys.stdin.buffer
         if by_line:
             numbered = enumerate(stream, start=1)
