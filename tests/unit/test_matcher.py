@@ -81,7 +81,11 @@ def test_scores_multiply_along_the_path():
     matcher = fitted(X, targets, (2, 3))
     upper = LinearTreeMatcher(levels=matcher.levels[:1]).match(sparse(X), 2).to_scipy().toarray()
     lower = matcher.match(sparse(X), 6).to_scipy().toarray()
-    assert (lower <= np.repeat(upper, 3, axis=1)).all()
+    weights, bias = oracle.dense_weights(matcher.levels[1])
+    activate = np.vectorize(lambda margin: oracle.activate(margin, 1.0, "l3-hinge"))
+    own = activate(X @ weights.T + bias)
+    assert own.max() > 0.1
+    np.testing.assert_allclose(lower, np.repeat(upper, 3, axis=1) * own, rtol=1e-4, atol=1e-6)
 
 
 def test_clusters_with_equal_scores_are_taken_in_the_order_of_their_numbers():
