@@ -13,6 +13,8 @@ import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score
+import scipy.sparse as sp
+from safetensors.numpy import load_file
 
 import polyseme
 from polyseme import TextModel, XRLinear
@@ -23,6 +25,9 @@ from polyseme.inputs.sparse_rows import SparseRows
 from polyseme.machine.progress import Progress
 from polyseme.tagger import tagger_for
 from polyseme.text import Record, TextFeatures
+from polyseme.text.evaluation import Judged, cross_checked
+from polyseme.text.examples import best_documents
+from polyseme.text.measuring import measure_held_out
 from polyseme.text.problem import as_new_documents, read_problem
 from tests.model_folders import edit_manifest, manifest_of
 
@@ -228,6 +233,56 @@ def test_held_out_documents_look_as_new_ones_do():
     np.testing.assert_allclose(np.linalg.norm(seen, axis=1), [1, 0, 1], atol=1e-6)
 
 
+def test_held_out_documents_are_measured_as_new_ones_look(monkeypatch):
+    n_texts, own_words = 100, [f"own{i}" for i in range(100)]
+    corpus = [Record(f"common word{i % 5} {own_words[i]}", (f"l{i % 5}",)) for i in range(n_texts)]
+    seen, predict = [], XRLinear.predict_top_k
+
+    def spy(self, X, k):
+        seen.append(X.to_scipy())
+        return predict(self, X, k)
+
+    problem = read_problem(
+        corpus, TextFeatures(), count_held_out=lambda n: 30, seed=1, progress=Progress(False)
+    )
+    training = problem.X.rows(0, problem.n_training)
+    classifier = XRLinear(**SMALL).fit(training, problem.Y.rows(0, problem.n_training))
+    monkeypatch.setattr(XRLinear, "predict_top_k", spy)
+    measure_held_out(classifier, problem, None)
+    (measured,) = seen
+    assert set(measured.indices) <= set(training.columns)
+    np.testing.assert_allclose(sp.linalg.norm(measured, axis=1), 1, rtol=1e-5)
+
+
+def test_reliability_is_that_of_probabilities_learned_from_other_documents():
+    # Every second document is right and the others are wrong, whatever the scores.
+    n_documents = 400
+    labels = np.zeros((n_documents, 1), dtype=np.int32)
+    scores = np.random.default_rng(0).random((n_documents, 1)).astype(np.float32)
+    Y = sp.csr_array((np.arange(n_documents) % 2 == 0)[:, None].astype(np.float32))
+    found = cross_checked(Judged.judge(labels, scores, Y))
+    assert found["brier_score"] > 0.8
+
+
+def test_the_examples_of_a_slot_are_the_surest_first():
+    problem = read_problem(
+        records(TRAINING),
+        TextFeatures(ngrams=(1, 1)),
+        count_held_out=lambda n: 0,
+        seed=0,
+        progress=Progress(False),
+    )
+    classifier = XRLinear(**SMALL).fit(problem.X, problem.Y)
+    starts, rows = best_documents(classifier, problem.X, problem.Y, 4)
+    matched = classifier.match(problem.X).to_scipy().toarray()
+    n_told_apart = 0
+    for slot, cluster in enumerate(classifier.clusters_.cluster_of_slot):
+        scores = matched[rows[starts[slot] : starts[slot + 1]], cluster]
+        assert (np.diff(scores) <= 0).all()
+        n_told_apart += len(set(scores.tolist())) > 1
+    assert n_told_apart > 20
+
+
 def test_texts_without_labels_are_left_out_and_counted():
     texts, labels = [*TRAINING.texts[:40], "untagged"], [*TRAINING.labels[:40], []]
     model = TextModel(classifier=XRLinear(verbose=0), verbose=0).fit(texts, labels)
@@ -352,9 +407,22 @@ def test_a_loaded_model_suggests_the_same(features, tmp_path):
         assert loaded.slot_examples_.of(slot) == model.slot_examples_.of(slot)
 
 
-def test_no_file_of_a_model_is_a_pickle(saved):
-    names = sorted(file.suffix for file in saved.iterdir())
-    assert names == [".json", ".safetensors", ".safetensors"]
+def test_no_file_of_a_model_is_a_pickle(saved, monkeypatch):
+    def refuse(*arguments, **keywords):
+        raise AssertionError("a model was unpickled")
+
+    for file in saved.iterdir():
+        if file.suffix == ".json":
+            json.loads(file.read_bytes())
+        else:
+            assert load_file(file)
+            # The header says all: nothing but numbers and the names of arrays.
+            length = int.from_bytes(file.read_bytes()[:8], "little")
+            header = json.loads(file.read_bytes()[8 : 8 + length])
+            assert {array["dtype"][0] for array in header.values()} <= {"B", "I", "U", "F"}
+    for name in ("load", "loads", "Unpickler", "_Unpickler"):
+        monkeypatch.setattr(pickle, name, refuse)
+    assert polyseme.load(saved).suggest(TEST.texts[:3], threshold=0)
 
 
 def test_a_model_that_is_not_trained_is_not_saved(tmp_path):
