@@ -1,4 +1,4 @@
-"""The backbone of docs/write-a-backbone.md, brought by another package: everything works with it."""
+"""The backbone of docs/write-a-backbone.md, from another package: everything works with it."""
 
 import json
 
@@ -39,12 +39,12 @@ def vectorizer():
 
 
 @pytest.fixture(scope="module")
-def X(vectorizer):
+def X(vectorizer):  # noqa: N802
     return vectorizer.transform(TRAINING.texts)
 
 
 @pytest.fixture(scope="module")
-def X_test(vectorizer):
+def X_test(vectorizer):  # noqa: N802
     return vectorizer.transform(TEST.texts)
 
 
@@ -104,7 +104,7 @@ def test_a_saved_model_answers_as_before(model, X_test, tmp_path):
 def test_without_the_package_its_models_are_refused_by_their_kind(model, tmp_path, monkeypatch):
     model.save(tmp_path / "model")
     monkeypatch.setattr("polyseme.files.kinds.entry_points", lambda group: [])
-    with pytest.raises(ValueError, match="kind 'centroids', which is not known here; .* install"):
+    with pytest.raises(ValueError, match=r"kind 'centroids', which is not known here; .* install"):
         polyseme.load(tmp_path / "model")
 
 

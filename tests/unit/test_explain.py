@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from copy import copy
 
 import numpy as np
 import pytest
@@ -176,6 +177,57 @@ def test_several_documents_are_a_value_error():
     model, X = small_model()
     with pytest.raises(ValueError, match="X has 2 rows; one document is explained at a time"):
         explain(model, X[:2])
+
+
+class Bare:
+    """A matcher or ranker that offers what it must, and nothing besides."""
+
+    def __init__(self, part):
+        self._part = part
+
+    def match(self, documents, beam_size, run):
+        return self._part.match(documents, beam_size, run)
+
+    def score(self, documents, matched, clusters, run):
+        return self._part.score(documents, matched, clusters, run)
+
+
+def test_a_model_without_weights_is_explained_without_margins():
+    model, X = small_model()
+    bare = copy(model)
+    bare.matcher_, bare.ranker_ = Bare(model.matcher_), Bare(model.ranker_)
+    for row in range(10):
+        found, expected = (explain(one, X[row : row + 1], range(12)) for one in (bare, model))
+        assert list(margins_of(expected))
+        assert set(margins_of(found)) == {None}
+        # Of the levels above the clusters only the nodes are known that lie above these.
+        assert found.levels[-1] == expected.levels[-1]
+        clusters = [one.node for one in found.levels[-1]]
+        for level, nodes in enumerate(found.levels[:-1], start=1):
+            above = {model.tree_.path_to(cluster)[level - 1] for cluster in clusters}
+            assert [one.node for one in nodes] == sorted(above)
+            assert {one.score for one in nodes} == {None}
+        for one, other in zip(found.labels, expected.labels, strict=True):
+            assert (one.label, one.score) == (other.label, other.score)
+            assert one.not_reached == other.not_reached
+            assert [(slot.slot, slot.cluster, slot.score) for slot in one.slots] == [
+                (slot.slot, slot.cluster, slot.score) for slot in other.slots
+            ]
+            for slot, same in zip(one.slots, other.slots, strict=True):
+                assert [step.node for step in slot.path] == [step.node for step in same.path]
+                assert [step.score for step in slot.path[:-1]] == [None] * (len(slot.path) - 1)
+                assert slot.path[-1].score == same.path[-1].score
+
+
+def test_a_matcher_that_descends_tells_its_nodes_even_where_the_ranker_has_no_weights():
+    model, X = small_model()
+    bare = copy(model)
+    bare.ranker_ = Bare(model.ranker_)
+    found, expected = (explain(one, X[:1]) for one in (bare, model))
+    assert found.levels == expected.levels
+    for one, other in zip(found.labels, expected.labels, strict=True):
+        assert [slot.margin for slot in one.slots] == [None] * len(one.slots)
+        assert [slot.path for slot in one.slots] == [slot.path for slot in other.slots]
 
 
 @pytest.mark.timed

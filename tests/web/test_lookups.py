@@ -104,8 +104,7 @@ def test_a_cluster_shows_its_labels_and_its_place(client, store):
 def test_the_tree_has_all_nodes_and_links(client, store):
     model = store.current().classifier
     found = get(client, "/v1/tree", links=10)
-    starts = [model.tree_.child_starts(i).tolist() for i in range(model.tree_.n_levels)]
-    assert found["starts"] == starts
+    assert found["starts"] == [starts.tolist() for starts in model.tree_.levels]
     sizes = [len(level) for level in found["levels"]]
     assert sizes == [model.tree_.n_nodes(i + 1) for i in range(model.tree_.n_levels)]
     assert [one["n_labels"] for one in found["levels"][-1]] == model.clusters_.sizes.tolist()
