@@ -288,6 +288,7 @@ class Tagger:
         clusters = classifier.clusters_
         n_labels_by_copies = np.bincount(clusters.copies).tolist()
         return {
+            "method": classifier.kind,
             "n_documents": int(classifier.n_documents_),
             "n_labels": classifier.n_labels_,
             "n_features": classifier.n_features_in_,

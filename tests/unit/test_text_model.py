@@ -10,11 +10,11 @@ from itertools import chain
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
+from safetensors.numpy import load_file
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score
-import scipy.sparse as sp
-from safetensors.numpy import load_file
 
 import polyseme
 from polyseme import TextModel, XRLinear

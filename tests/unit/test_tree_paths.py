@@ -4,9 +4,9 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from polyseme.senses.tree_paths import cluster_starts, parent_of, path_to
 
 from polyseme.partition.label_tree import LabelTree
-from polyseme.senses.tree_paths import cluster_starts, parent_of, path_to
 
 # The root has two children with one and three clusters.
 STARTS = [[0, 2], [0, 1, 4]]
