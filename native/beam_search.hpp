@@ -41,5 +41,13 @@ inline bool never_rises(Activation activation) { return activation != Activation
 inline Document document_of(const MatrixView& documents, int64_t i) {
     return {documents.row(i), documents.row_values(i)};
 }
+// The dense columns of the document are brought into their form in `dense`.
+inline Document document_of(const DocumentsView& documents, int64_t i, DenseValues& dense) {
+    Document document = document_of(documents.sparse, i);
+    if (documents.n_dense == 0) return document;
+    dense.set(documents.dense_row(i));
+    document.dense = &dense;
+    return document;
+}
 
 }  // namespace polyseme

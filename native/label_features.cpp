@@ -2,6 +2,7 @@
 
 #include <bit>
 #include <cmath>
+#include <utility>
 
 namespace polyseme {
 
@@ -12,7 +13,8 @@ constexpr int64_t labels_per_block = 64;
 // Adds up the documents of one label after the other.
 class Accumulator {
   public:
-    explicit Accumulator(int64_t n_features) : sums_(n_features, 0), n_of_size_(n_sizes) {}
+    Accumulator(int64_t n_features, int64_t n_dense)
+        : sums_(n_features, 0), dense_sums_(n_dense, 0), n_of_size_(n_sizes) {}
 
     void add(std::span<const int32_t> columns, std::span<const float> values) {
         const size_t n_at_most = n_touched_ + columns.size();
@@ -28,7 +30,11 @@ class Accumulator {
         n_touched_ = end - touched_.data();
     }
 
-    // Appends the `max_features` largest sums, the first seen where they are equal; forgets all.
+    void add_dense(std::span<const float> row) {
+        for (size_t j = 0; j < row.size(); ++j) dense_sums_[j] += row[j];
+    }
+
+    // Appends the `max_features` largest sums and those of all dense columns, the first seen where they are equal; forgets all.
     void move_into(LabelFeatures::Block& block, int64_t max_features) {
         const size_t first = block.values.size();
         block.columns.resize(first + n_touched_);
@@ -47,6 +53,11 @@ class Accumulator {
         if (n > max_features) n = keep_largest(columns, values, n, max_features);
         block.columns.resize(first + n);
         block.values.resize(first + n);
+        for (size_t j = 0; j < dense_sums_.size(); ++j) {
+            if (dense_sums_[j] == 0) continue;
+            block.columns.push_back(static_cast<int32_t>(sums_.size() + j));
+            block.values.push_back(std::exchange(dense_sums_[j], 0.f));
+        }
     }
 
   private:
@@ -78,7 +89,7 @@ class Accumulator {
         return kept;
     }
 
-    std::vector<float> sums_, magnitudes_;
+    std::vector<float> sums_, dense_sums_, magnitudes_;
     std::vector<int64_t> n_of_size_;
     std::vector<int32_t> touched_;
     size_t n_touched_ = 0;
@@ -94,13 +105,14 @@ float unit_factor(const float* values, int64_t n) {
 
 }  // namespace
 
-LabelFeatures aggregate_label_features(const MatrixView& features, const PatternView& label_rows,
+LabelFeatures aggregate_label_features(const DocumentsView& all_features, const PatternView& label_rows,
                                        const LabelFeatureLimits& limits, int n_threads,
                                        RunControl& control) {
+    const MatrixView& features = all_features.sparse;
     const int64_t n_labels = label_rows.n_rows;
     const int64_t n_blocks = (n_labels + labels_per_block - 1) / labels_per_block;
     LabelFeatures result;
-    result.n_features = features.n_cols;
+    result.n_features = all_features.n_features();
     result.rows.resize(n_labels);
     result.blocks.resize(n_blocks);
     struct Scratch {
@@ -111,7 +123,7 @@ LabelFeatures aggregate_label_features(const MatrixView& features, const Pattern
 
     parallel_for(n_blocks, n_threads, control, [&](int64_t b, int worker) {
         auto& [sums, gathered] = scratch[worker];
-        if (sums.empty()) sums.emplace_back(features.n_cols);
+        if (sums.empty()) sums.emplace_back(features.n_cols, all_features.n_dense);
         gathered.columns.clear();
         gathered.values.clear();
         const int64_t begin = b * labels_per_block;
@@ -121,7 +133,7 @@ LabelFeatures aggregate_label_features(const MatrixView& features, const Pattern
             const auto n_documents = static_cast<int64_t>(documents.size());
             const int64_t n_used = std::min(n_documents, limits.max_documents);
             LabelRow& row = result.rows[label];
-            if (n_documents == 1 && std::ssize(features.row(documents[0])) <= limits.max_features) {
+            if (n_documents == 1 && all_features.n_dense == 0 && std::ssize(features.row(documents[0])) <= limits.max_features) {
                 row.columns = features.row(documents[0]).data();
                 row.values = features.row_values(documents[0]).data();
                 row.size = std::ssize(features.row(documents[0]));
@@ -130,6 +142,7 @@ LabelFeatures aggregate_label_features(const MatrixView& features, const Pattern
             for (int64_t j = 0; j < n_used; ++j) {
                 const int32_t document = documents[j * n_documents / n_used];
                 sums[0].add(features.row(document), features.row_values(document));
+                sums[0].add_dense(all_features.dense_row(document));
             }
             const auto n_before = std::ssize(gathered.values);
             sums[0].move_into(gathered, limits.max_features);

@@ -10,7 +10,7 @@ namespace polyseme {
 
 // What a tree needs to know of a label: its largest features, from some of its documents.
 struct LabelFeatureLimits {
-    int64_t max_features = 256;
+    int64_t max_features = 256;  // sparse ones; dense columns come on top
     int64_t max_documents = 64;  // evenly spread over all of the label's
 };
 
@@ -22,7 +22,8 @@ struct LabelRow {
     float factor = 0;
 };
 
-// A label with one short document has no entries of its own, its row lies in the document's.
+// A label with one short document has no entries of its own, its row lies in the document's,
+// unless there are dense columns: these are entries like others here.
 struct LabelFeatures {
     struct Block {
         std::vector<int32_t> columns;
@@ -33,8 +34,8 @@ struct LabelFeatures {
     std::vector<Block> blocks;  // entries of several labels side by side
 };
 
-// `label_rows` lists the documents of each label. The result refers to `features`.
-LabelFeatures aggregate_label_features(const MatrixView& features, const PatternView& label_rows,
+// `label_rows` lists the documents of each label. The result refers to the documents' features.
+LabelFeatures aggregate_label_features(const DocumentsView& all_features, const PatternView& label_rows,
                                        const LabelFeatureLimits& limits, int n_threads,
                                        RunControl& control);
 

@@ -3,6 +3,8 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "dense_weights.hpp"
+
 namespace polyseme {
 
 RecordShape shape_of(const RecordForm& form, RecordKind kind, uint32_t n_rows) {
@@ -32,6 +34,10 @@ std::vector<float> slot_scales(const TrainedCluster& cluster) {
         float& largest = scales[cluster.columns[e]];
         largest = std::max(largest, std::fabs(cluster.weights[e]));
     }
+    const size_t n_dense = scales.empty() ? 0 : cluster.dense.size() / scales.size();
+    for (size_t slot = 0; slot < scales.size(); ++slot)
+        for (size_t column = 0; column < n_dense; ++column)
+            scales[slot] = std::max(scales[slot], std::fabs(cluster.dense[slot * n_dense + column]));
     for (float& scale : scales) scale /= 127;
     return scales;
 }
@@ -40,6 +46,28 @@ std::vector<float> slot_scales(const TrainedCluster& cluster) {
 int8_t to_byte(float weight, float scale) {
     const float steps = std::clamp(std::nearbyint(weight / scale), -127.f, 127.f);
     return static_cast<int8_t>(steps != 0 ? steps : weight < 0 ? -1 : 1);
+}
+
+// Among dense weights a zero takes the same place as any other.
+int8_t to_byte_or_zero(float weight, float scale) {
+    return scale > 0 ? static_cast<int8_t>(std::clamp(std::nearbyint(weight / scale), -127.f, 127.f)) : int8_t{0};
+}
+
+std::vector<uint8_t> pack_dense(const TrainedCluster& cluster, const std::vector<float>& scales) {
+    const size_t n_slots = cluster.bias.size();
+    if (cluster.dense.empty()) return {};
+    const DenseForm form{static_cast<int64_t>(cluster.dense.size() / n_slots), !scales.empty()};
+    std::vector<uint8_t> bytes(form.cluster_bytes(static_cast<int64_t>(n_slots)), 0);
+    const float* weight = cluster.dense.data();
+    for (size_t slot = 0; slot < n_slots; ++slot) {
+        for (int64_t column = 0; column < form.n_columns; ++column, ++weight) {
+            uint8_t* const at = bytes.data() + form.place(static_cast<int64_t>(slot), column);
+            const int8_t step = form.byte_weights ? to_byte_or_zero(*weight, scales[slot]) : int8_t{0};
+            if (form.byte_weights) std::memcpy(at, &step, 1);
+            else std::memcpy(at, weight, 4);
+        }
+    }
+    return bytes;
 }
 
 template <class T>
@@ -153,6 +181,7 @@ PackedCluster pack_cluster(const TrainedCluster& cluster, bool byte_weights) {
         }
         entry += count;
     }
+    packed.dense = pack_dense(cluster, packed.scales);
     return packed;
 }
 
@@ -172,6 +201,7 @@ LevelWeights join_clusters(std::vector<PackedCluster>& clusters, int64_t n_featu
         }
         append_and_free(level.scales, cluster.scales);
         append_and_free(level.bias, cluster.bias);
+        append_and_free(level.dense, cluster.dense);
     }
     writer.finish();
     return level;

@@ -98,6 +98,7 @@ struct TrainedCluster {
     std::vector<uint16_t> columns;  // row after row
     std::vector<float> weights;     // row after row
     std::vector<float> bias;        // [slot]
+    std::vector<float> dense;       // [slot][dense column]
 };
 
 // The same with its rows in their final form.
@@ -107,6 +108,7 @@ struct PackedCluster {
     std::vector<uint8_t> bytes;     // row after row
     std::vector<float> scales;      // [slot], what a step of a byte is worth; none for float weights
     std::vector<float> bias;        // [slot]
+    std::vector<uint8_t> dense;     // see dense_weights.hpp
 };
 
 // Weights become whole multiples of a slot's largest weight over 127, or stay floats.
@@ -116,6 +118,7 @@ struct LevelWeights {
     std::vector<uint32_t> record_sizes;  // [feature]
     std::vector<uint8_t> bytes;          // record after record, then read_ahead more
     std::vector<float> scales, bias;     // [slot]
+    std::vector<uint8_t> dense;          // cluster after cluster
 };
 
 // Writes rows into the records of their features. All rows are announced first; those of a

@@ -176,7 +176,7 @@ POLYSEME_CLONES void finish(const float* scales, const float* bias, int64_t n_sl
 }  // namespace clones
 
 LinearLevel::LinearLevel(const LevelWeightsView& weights, bool is_trusted)
-    : view_(weights), bytes_(weights.bytes), form_(weights.n_clusters) {
+    : view_(weights), bytes_(weights.bytes), form_(weights.n_clusters), dense_(weights.dense) {
     add_short_ = (view_.scales ? row_adders<uint8_t, int8_t>() : row_adders<uint8_t, float>()).back();
     add_long_ = (view_.scales ? row_adders<uint16_t, int8_t>() : row_adders<uint16_t, float>()).back();
     long_starts_.assign(1, 0);
@@ -190,10 +190,35 @@ LinearLevel::LinearLevel(const LevelWeightsView& weights, bool is_trusted)
     }
     for (int64_t f = 0; f < view_.n_features && !is_trusted; ++f)
         if (view_.record_sizes[f] > 0) check_record(f);
+    set_up_dense(is_trusted);
+}
+
+void LinearLevel::set_up_dense(bool is_trusted) {
+    require(view_.n_dense >= 0 && view_.n_dense <= int64_t{1} << 31, "there are too many dense columns");
+    dense_form_ = {view_.n_dense, view_.scales != nullptr};
+    if (view_.n_dense > 0) add_dense_ = dense_adders(dense_form_.byte_weights).back();
+    int64_t n_groups = 0;
+    for (int64_t c = 0; c < n_clusters(); ++c) n_groups += DenseForm::n_groups(size(c));
+    // Divided and not multiplied: a product of what a file says might overflow.
+    const auto n_bytes = static_cast<int64_t>(dense_.size()), each = dense_form_.group_bytes();
+    require(each > 0 && n_groups > 0 ? n_bytes % each == 0 && n_bytes / each == n_groups : n_bytes == 0,
+            "the dense weights do not fit the slots");
+    dense_starts_.assign(1, 0);
+    for (int64_t c = 0; c < n_clusters(); ++c)
+        dense_starts_.push_back(dense_starts_.back() + dense_form_.cluster_bytes(size(c)));
+    for (int64_t at = 0; at < n_bytes && !is_trusted && !dense_form_.byte_weights; at += 4) {
+        const float weight = read_as<float>(dense_.data() + at);
+        require(weight - weight == 0, "a weight is not finite");
+    }
+}
+
+float LinearLevel::dense_weight(int64_t cluster, int64_t slot, int64_t column) const {
+    const uint8_t* const at = dense_of(cluster).data() + dense_form_.place(slot, column);
+    return dense_form_.byte_weights ? float(read_as<int8_t>(at)) : read_as<float>(at);
 }
 
 int64_t LinearLevel::n_weights() const {
-    int64_t n = 0;
+    int64_t n = n_slots() * n_dense();
     for (int64_t f = 0; f < view_.n_features; ++f)
         for_each_row(f, [&](int64_t cluster, const uint8_t*, uint32_t size) {
             const RowForm form = row_form(cluster);
@@ -205,6 +230,7 @@ int64_t LinearLevel::n_weights() const {
 
 void LinearLevel::find(const Document& document, std::span<const int32_t> clusters, FoundRows& found) const {
     found.places.clear();
+    found.dense = document.dense;
     if (clusters.empty()) return;
     const size_t n_each = document.features.size() + 1;  // a place is written to before it counts
     if (found.rows.size() < n_each * clusters.size()) found.rows.resize(n_each * clusters.size());
@@ -236,13 +262,14 @@ void LinearLevel::score(int64_t cluster, const FoundRows& found, size_t rank, fl
     std::fill(scores, scores + padded(n), 0.f);
     const AddRows add_rows = has_short_columns(n) ? add_short_ : add_long_;
     add_rows(found.places[rank].lists(), found.places[rank].bitmaps(), n, found.largest, scores);
+    if (add_dense_ != nullptr) add_dense_(dense_of(cluster).data(), dense_form_, n, *found.dense, scores);
     const int64_t first = first_slot(cluster);
     clones::finish(view_.scales ? view_.scales + first : nullptr, view_.bias + first, n, cluster_score, activation,
                    scores);
 }
 
 std::vector<std::pair<int32_t, float>> LinearLevel::slot_weights(int64_t cluster, int64_t slot) const {
-    std::vector<int32_t> all(view_.n_features);
+    std::vector<int32_t> all(n_features());
     std::iota(all.begin(), all.end(), 0);
     return slot_weights(cluster, slot, all);
 }
@@ -255,6 +282,11 @@ std::vector<std::pair<int32_t, float>> LinearLevel::slot_weights(int64_t cluster
     const float one = 1;
     FoundRows found;
     for (const int32_t& f : features) {
+        if (f >= n_sparse()) {
+            const float weight = dense_weight(cluster, slot, f - n_sparse());
+            if (weight != 0) weights.emplace_back(f, weight * scale);
+            continue;
+        }
         find({{&f, 1}, {&one, 1}}, clusters, found);
         for (const auto rows : {found.places[0].lists(), found.places[0].bitmaps()})
             for (const FoundRow& row : rows)
@@ -266,6 +298,15 @@ std::vector<std::pair<int32_t, float>> LinearLevel::slot_weights(int64_t cluster
 }
 
 void LinearLevel::for_each_weight(int64_t feature, const std::function<void(int64_t, float)>& visit) const {
+    if (feature >= n_sparse()) {
+        for (int64_t cluster = 0; cluster < n_clusters(); ++cluster) {
+            for (int64_t slot = first_slot(cluster); slot < first_slot(cluster + 1); ++slot) {
+                const float weight = dense_weight(cluster, slot - first_slot(cluster), feature - n_sparse());
+                if (weight != 0) visit(slot, view_.scales ? weight * view_.scales[slot] : weight);
+            }
+        }
+        return;
+    }
     for_each_row(feature, [&](int64_t cluster, const uint8_t* row, uint32_t size) {
         for_each_weight_of(cluster, row, size, [&](int64_t column, float weight) {
             const int64_t slot = first_slot(cluster) + column;
@@ -327,9 +368,11 @@ LevelWeights join_parts(std::span<const LinearLevel* const> parts, std::span<con
         joined.bias.insert(joined.bias.end(), part.view_.bias + begin, part.view_.bias + end);
         if (part.view_.scales)
             joined.scales.insert(joined.scales.end(), part.view_.scales + begin, part.view_.scales + end);
+        const auto dense = part.dense_of(own);
+        joined.dense.insert(joined.dense.end(), dense.begin(), dense.end());
     }
 
-    const int64_t n_features = parts[0]->n_features();
+    const int64_t n_features = parts[0]->n_sparse();
     const auto for_each_taken_row = [&](int64_t f, auto&& visit) {
         for (size_t p = 0; p < parts.size(); ++p)
             parts[p]->for_each_row(f, [&](int64_t own, const uint8_t* row, uint32_t size) {

@@ -18,4 +18,5 @@
 #endif
 
 // Helpers must be inlined into a clone to be compiled for its processor.
-#define POLYSEME_INLINE inline __attribute__((always_inline))
+#define POLYSEME_ALWAYS_INLINE __attribute__((always_inline))
+#define POLYSEME_INLINE inline POLYSEME_ALWAYS_INLINE

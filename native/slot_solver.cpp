@@ -6,6 +6,7 @@
 #include <numeric>
 #include <stdexcept>
 
+#include "dense_rows.hpp"
 #include "simd.hpp"
 
 namespace polyseme {
@@ -106,7 +107,7 @@ POLYSEME_INLINE Float is_positive(const Float& target) {
 
 // Duals start at the best solution that is constant on the positives and on the negatives of a
 // lane: a classifier by centroids. Most of the way, above all that of the bias, is then behind.
-template <int Lanes>
+template <int Lanes, bool has_dense>
 POLYSEME_INLINE void start_from_centroids(const LocalRows& rows, const LaneProblem& problem,
                                           float bias, float diagonal,
                                           typename Vectors<Lanes>::Float& bias_weights) {
@@ -115,7 +116,12 @@ POLYSEME_INLINE void start_from_centroids(const LocalRows& rows, const LaneProbl
     auto* const weights = reinterpret_cast<Float*>(problem.weights);
     auto* const duals = reinterpret_cast<Float*>(problem.duals);
     auto* const targets = reinterpret_cast<const Byte*>(problem.targets);
-    const int32_t n_rows = rows.n_rows();
+    const int32_t n_rows = rows.n_rows(), n_weights = rows.n_weights();
+    DenseRows<Lanes> dense(problem.weights + int64_t{rows.n_features} * Lanes, rows.n_dense);
+    const auto add = [&](int32_t i, const Float& step) {
+        add_row<Lanes>(rows, i, step, weights);
+        if constexpr (has_dense) dense.add(rows.dense[i], step);
+    };
     const Float zero = {};
     const Float one = zero + 1.f;
     const Byte negative = Byte{} - 1;
@@ -123,7 +129,7 @@ POLYSEME_INLINE void start_from_centroids(const LocalRows& rows, const LaneProbl
     // The sum of the positives of each lane, and its products with the sum of all rows.
     Float n_positive = zero, n_negative = zero;
     Float on_pos = zero, on_neg = zero;  // the diagonal of the dual problem, summed
-    for (int32_t f = 0; f < rows.n_features; ++f) weights[f] = zero;
+    for (int32_t f = 0; f < n_weights; ++f) weights[f] = zero;
     for (int32_t i = 0; i < n_rows; ++i) {
         const float on_row = diagonal + rows.rows[i].own_square;
         if (!any_set(targets[i] != negative)) {
@@ -137,12 +143,13 @@ POLYSEME_INLINE void start_from_centroids(const LocalRows& rows, const LaneProbl
         n_negative += is_negative;
         on_pos += positive * on_row;
         on_neg += is_negative * on_row;
-        if (any_set(targets[i] > Byte{})) add_row<Lanes>(rows, i, positive, weights);
+        if (any_set(targets[i] > Byte{})) add(i, positive);
     }
+    if constexpr (has_dense) dense.add_waiting();
     Float pos_pos = n_positive * n_positive * (bias * bias);
     Float pos_all = n_positive * (n_positive + n_negative) * (bias * bias);
     Float all_all = (n_positive + n_negative) * (n_positive + n_negative) * (bias * bias);
-    for (int32_t f = 0; f < rows.n_features; ++f) {
+    for (int32_t f = 0; f < n_weights; ++f) {
         pos_pos += weights[f] * weights[f];
         pos_all += weights[f] * rows.feature_sums[f];
         all_all += rows.feature_sums[f] * rows.feature_sums[f];
@@ -158,13 +165,13 @@ POLYSEME_INLINE void start_from_centroids(const LocalRows& rows, const LaneProbl
     Float dual_pos = (n_positive * on_neg + n_negative * pos_neg) / determinant;
     Float dual_neg = (n_negative * on_pos + n_positive * pos_neg) / determinant;
     dual_pos = both ? dual_pos : zero;
-    dual_neg = both ? dual_neg : ((n_negative > zero) & (on_neg < zero + infinity)
-                                      ? n_negative / on_neg : zero);
+    const auto only_negatives = (n_negative > zero) & (on_neg < zero + infinity);
+    dual_neg = both ? dual_neg : (only_negatives ? n_negative / on_neg : zero);
     // A dual below zero would pass for a row that is done.
     dual_pos = larger(dual_pos, zero);
     dual_neg = larger(dual_neg, zero);
 
-    for (int32_t f = 0; f < rows.n_features; ++f) weights[f] = dual_neg * -rows.feature_sums[f];
+    for (int32_t f = 0; f < n_weights; ++f) weights[f] = dual_neg * -rows.feature_sums[f];
     bias_weights = (dual_pos * n_positive - dual_neg * n_negative) * bias;
     for (int32_t i = 0; i < n_rows; ++i) {
         if (!any_set(targets[i] != negative)) {
@@ -174,12 +181,13 @@ POLYSEME_INLINE void start_from_centroids(const LocalRows& rows, const LaneProbl
         const Float target = __builtin_convertvector(targets[i], Float);
         const Float is_negative = is_positive(-target);
         duals[i] = is_positive(target) * dual_pos + is_negative * dual_neg;
-        add_row<Lanes>(rows, i, (one - is_negative) * (duals[i] + dual_neg), weights);
+        add(i, (one - is_negative) * (duals[i] + dual_neg));
     }
+    if constexpr (has_dense) dense.add_waiting();
 }
 
 // The duals of the logistic loss lie strictly inside (0, cost); they start close to 0.
-template <int Lanes>
+template <int Lanes, bool has_dense>
 POLYSEME_INLINE void start_from_duals(const LocalRows& rows, const LaneProblem& problem,
                                       const SolverOptions& options,
                                       typename Vectors<Lanes>::Float& bias_weights) {
@@ -188,14 +196,17 @@ POLYSEME_INLINE void start_from_duals(const LocalRows& rows, const LaneProblem& 
     auto* const weights = reinterpret_cast<Float*>(problem.weights);
     auto* const duals = reinterpret_cast<Float*>(problem.duals);
     auto* const targets = reinterpret_cast<const Byte*>(problem.targets);
+    DenseRows<Lanes> dense(problem.weights + int64_t{rows.n_features} * Lanes, rows.n_dense);
     const Float zero = {};
-    for (int32_t f = 0; f < rows.n_features; ++f) weights[f] = zero;
+    for (int32_t f = 0; f < rows.n_weights(); ++f) weights[f] = zero;
     for (int32_t i = 0; i < rows.n_rows(); ++i) {
         duals[i] = zero + std::min(1e-3f * options.cost, 1e-8f);
         const Float step = duals[i] * __builtin_convertvector(targets[i], Float);
         add_row<Lanes>(rows, i, step, weights);
+        if constexpr (has_dense) dense.add(rows.dense[i], step);
         bias_weights += step * options.bias;
     }
+    if constexpr (has_dense) dense.add_waiting();
 }
 
 // What eight lanes have come to.
@@ -259,7 +270,7 @@ POLYSEME_INLINE EightInts step_on_row(const Eight& margin_by_sign, const Eight& 
     return wanting;
 }
 
-template <int Lanes, Loss loss>
+template <int Lanes, Loss loss, bool has_dense>
 POLYSEME_INLINE void descend(const LocalRows& rows, const LaneProblem& problem,
                              const SolverOptions& options, Random random, SolverScratch& scratch,
                              const RunControl& control) {
@@ -279,57 +290,88 @@ POLYSEME_INLINE void descend(const LocalRows& rows, const LaneProblem& problem,
 
     Float bias_weights = zero;
     if constexpr (loss == Loss::squared_hinge) {
-        start_from_centroids<Lanes>(rows, problem, bias, diagonal, bias_weights);
+        start_from_centroids<Lanes, has_dense>(rows, problem, bias, diagonal, bias_weights);
     } else {
-        start_from_duals<Lanes>(rows, problem, options, bias_weights);
+        start_from_duals<Lanes, has_dense>(rows, problem, options, bias_weights);
     }
 
+    DenseRows<Lanes> dense(problem.weights + int64_t{rows.n_features} * Lanes, rows.n_dense);
     auto& active = scratch.active;
     active.resize(n_rows);
     std::iota(active.begin(), active.end(), 0);
     int32_t n_active = n_rows;
     Progress progress[n_eights];
+
+    // Makes the duals of a row better, given the part of its margins that is not sparse; `step` is
+    // what the row adds to the weights. Returns whether some lane wants the row again.
+    const auto visit = [&](int32_t i, Float sum0, Float& step) POLYSEME_ALWAYS_INLINE {
+        const LocalRows::Row row = rows.rows[i];
+        Float sum1 = zero, sum2 = zero, sum3 = zero;
+        int64_t e = row.begin;
+        for (; e + 4 <= row.end; e += 4) {
+            sum0 += weights[features[e]] * values[e];
+            sum1 += weights[features[e + 1]] * values[e + 1];
+            sum2 += weights[features[e + 2]] * values[e + 2];
+            sum3 += weights[features[e + 3]] * values[e + 3];
+        }
+        for (; e < row.end; ++e) sum0 += weights[features[e]] * values[e];
+        const Float sum = (sum0 + sum1) + (sum2 + sum3);
+        Eight margins[n_eights], row_duals[n_eights], steps[n_eights];
+        std::memcpy(margins, &sum, sizeof(sum));
+
+        const float own = row.own_square + diagonal;
+        const float curvature = row.squared_norm + bias * bias + own;
+        EightInts wanting = {};
+        for (int h = 0; h < n_eights; ++h) {
+            const int64_t at = int64_t{i} * n_eights + h;
+            row_duals[h] = duals[at];
+            wanting |= step_on_row<loss>(margins[h], __builtin_convertvector(targets[at], Eight),
+                                         own, curvature, options, progress[h], row_duals[h], steps[h]);
+        }
+        if (!any_set(wanting)) return false;
+        for (int h = 0; h < n_eights; ++h) duals[int64_t{i} * n_eights + h] = row_duals[h];
+        std::memcpy(&step, steps, sizeof(step));
+        add_row<Lanes>(rows, i, step, weights);
+        bias_weights += step * bias;
+        return true;
+    };
+
     for (int pass = 0; pass < options.max_iter; ++pass) {
         const bool all_rows = n_active == n_rows;
         shuffle(active.data(), n_active, random);
         for (auto& eight : progress) eight.begin_pass();
-        for (int32_t s = 0; s < n_active; ++s) {
+        for (int32_t s = 0; s < n_active && !has_dense; ++s) {
             if ((s & 255) == 0) control.throw_if_stopped();
             const int32_t i = active[s];
-            const LocalRows::Row row = rows.rows[i];
             if (s + 1 < n_active) prefetch_row(rows, active[s + 1]);
-
-            Float sum0 = bias_weights * bias, sum1 = zero, sum2 = zero, sum3 = zero;
-            int64_t e = row.begin;
-            for (; e + 4 <= row.end; e += 4) {
-                sum0 += weights[features[e]] * values[e];
-                sum1 += weights[features[e + 1]] * values[e + 1];
-                sum2 += weights[features[e + 2]] * values[e + 2];
-                sum3 += weights[features[e + 3]] * values[e + 3];
-            }
-            for (; e < row.end; ++e) sum0 += weights[features[e]] * values[e];
-            const Float sum = (sum0 + sum1) + (sum2 + sum3);
-            Eight margins[n_eights], row_duals[n_eights], steps[n_eights];
-            std::memcpy(margins, &sum, sizeof(sum));
-
-            const float own = row.own_square + diagonal;
-            const float curvature = row.squared_norm + bias * bias + own;
-            EightInts wanting = {};
-            for (int h = 0; h < n_eights; ++h) {
-                const int64_t at = int64_t{i} * n_eights + h;
-                row_duals[h] = duals[at];
-                wanting |= step_on_row<loss>(margins[h], __builtin_convertvector(targets[at], Eight),
-                                             own, curvature, options, progress[h], row_duals[h], steps[h]);
-            }
-            if (!any_set(wanting)) {
-                if (pass > 0) std::swap(active[s--], active[--n_active]);
-                continue;
-            }
-            for (int h = 0; h < n_eights; ++h) duals[int64_t{i} * n_eights + h] = row_duals[h];
             Float step;
-            std::memcpy(&step, steps, sizeof(step));
-            add_row<Lanes>(rows, i, step, weights);
-            bias_weights += step * bias;
+            if (!visit(i, bias_weights * bias, step) && pass > 0) std::swap(active[s--], active[--n_active]);
+        }
+        for (int32_t s = 0; s < n_active && has_dense;) {
+            control.throw_if_stopped();
+            const int n = std::min(dense_rows_together, n_active - s);
+            const float* dense_rows[dense_rows_together];
+            for (int r = 0; r < dense_rows_together; ++r) dense_rows[r] = rows.dense[active[s + std::min(r, n - 1)]];
+            Float margins[dense_rows_together], steps[dense_rows_together];
+            dense.multiply(dense_rows, margins);
+            const RowProducts products(dense_rows, rows.n_dense);
+            int32_t resting[dense_rows_together];
+            int n_awake = 0, n_resting = 0;
+            for (int r = 0; r < n; ++r) {
+                const int32_t i = active[s + r];
+                if (s + r + 1 < n_active) prefetch_row(rows, active[s + r + 1]);
+                Float rest = bias_weights * bias + margins[r];
+                for (int before = 0; before < r; ++before) rest += steps[before] * products.of[r][before];
+                steps[r] = zero;
+                const bool is_wanted = visit(i, rest, steps[r]);
+                if (is_wanted) dense.wait(dense_rows[r], steps[r]);
+                if (is_wanted || pass == 0) active[s + n_awake++] = i;
+                else resting[n_resting++] = i;
+            }
+            dense.add_waiting();
+            std::copy_n(resting, n_resting, active.begin() + s + n_awake);
+            s += n_awake;
+            for (int r = n_resting; r-- > 0;) std::swap(active[s + r], active[--n_active]);
         }
 
         EightInts running = {}, unverified = {};
@@ -364,16 +406,35 @@ POLYSEME_CLONES void find_large(const Eight* weights, int n_eights, int32_t n_fe
     }
 }
 
-#define POLYSEME_DESCENT(name, lanes, loss)                                                     \
+POLYSEME_CLONES float add_row_to_sums(const float* row, int32_t n_columns, float* sums) {
+    for (int32_t f = 0; f < n_columns; ++f) sums[f] += row[f];
+    Eight squares = {};
+    int32_t f = 0;
+    for (; f + 8 <= n_columns; f += 8) {
+        Eight values;
+        std::memcpy(&values, row + f, sizeof values);
+        squares += values * values;
+    }
+    float sum = 0;
+    for (; f < n_columns; ++f) sum += row[f] * row[f];
+    for (int lane = 0; lane < 8; ++lane) sum += squares[lane];
+    return sum;
+}
+
+#define POLYSEME_DESCENT(name, lanes, loss, has_dense)                                          \
     POLYSEME_CLONES void name(const LocalRows& rows, const LaneProblem& problem,                \
                               const SolverOptions& options, Random random,                      \
                               SolverScratch& scratch, const RunControl& control) {              \
-        descend<lanes, loss>(rows, problem, options, random, scratch, control);                   \
+        descend<lanes, loss, has_dense>(rows, problem, options, random, scratch, control);      \
     }
-POLYSEME_DESCENT(squared_hinge_8, 8, Loss::squared_hinge)
-POLYSEME_DESCENT(squared_hinge_16, 16, Loss::squared_hinge)
-POLYSEME_DESCENT(logistic_8, 8, Loss::logistic)
-POLYSEME_DESCENT(logistic_16, 16, Loss::logistic)
+POLYSEME_DESCENT(squared_hinge_8, 8, Loss::squared_hinge, false)
+POLYSEME_DESCENT(squared_hinge_16, 16, Loss::squared_hinge, false)
+POLYSEME_DESCENT(logistic_8, 8, Loss::logistic, false)
+POLYSEME_DESCENT(logistic_16, 16, Loss::logistic, false)
+POLYSEME_DESCENT(dense_squared_hinge_8, 8, Loss::squared_hinge, true)
+POLYSEME_DESCENT(dense_squared_hinge_16, 16, Loss::squared_hinge, true)
+POLYSEME_DESCENT(dense_logistic_8, 8, Loss::logistic, true)
+POLYSEME_DESCENT(dense_logistic_16, 16, Loss::logistic, true)
 #undef POLYSEME_DESCENT
 
 }  // namespace clones
@@ -382,10 +443,17 @@ void solve_lanes(const LocalRows& rows, const LaneProblem& problem, const Solver
                  Random random, SolverScratch& scratch, const RunControl& control) {
     const bool wide = problem.n_lanes == 16;
     if (!wide && problem.n_lanes != 8) throw std::logic_error("lanes come in eights or sixteens");
-    const auto solve = options.loss == Loss::squared_hinge
-                           ? (wide ? clones::squared_hinge_16 : clones::squared_hinge_8)
-                           : (wide ? clones::logistic_16 : clones::logistic_8);
-    solve(rows, problem, options, random, scratch, control);
+    const auto sparse = options.loss == Loss::squared_hinge
+                            ? (wide ? clones::squared_hinge_16 : clones::squared_hinge_8)
+                            : (wide ? clones::logistic_16 : clones::logistic_8);
+    const auto dense = options.loss == Loss::squared_hinge
+                           ? (wide ? clones::dense_squared_hinge_16 : clones::dense_squared_hinge_8)
+                           : (wide ? clones::dense_logistic_16 : clones::dense_logistic_8);
+    (rows.n_dense > 0 ? dense : sparse)(rows, problem, options, random, scratch, control);
+}
+
+float add_dense_row(const float* row, int32_t n_columns, float* sums) {
+    return clones::add_row_to_sums(row, n_columns, sums);
 }
 
 void find_large_weights(const LaneProblem& problem, int32_t n_features, float least,

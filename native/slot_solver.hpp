@@ -26,23 +26,28 @@ struct SolverOptions {
 // alone, as a constant on the diagonal of the dual problem.
 //
 // The entries are someone else's, and rows lie among them wherever they like: those of a large
-// cluster are read where they are, without new numbers and without single features.
+// cluster are read where they are, without new numbers and without single features. So are dense
+// columns, always.
 struct LocalRows {
     struct Row {
         int64_t begin, end;  // among the entries
-        float squared_norm;  // of the shared features
+        float squared_norm;  // of the shared features, dense ones too
         float own_square;    // of the features that no other row has
     };
     const int32_t* features = nullptr;  // [entry]
     const float* values = nullptr;      // [entry]
     int32_t n_features = 0;             // that at least two rows have
     std::vector<Row> rows;
-    std::vector<float> feature_sums;    // over all rows
+    int32_t n_dense = 0;                // columns that every row has
+    std::vector<const float*> dense;    // [row], where there are such columns
+    std::vector<float> feature_sums;    // over all rows; dense columns behind the features
 
+    int32_t n_weights() const { return n_features + n_dense; }
     int32_t n_rows() const { return static_cast<int32_t>(rows.size()); }
 };
 
-// One group of slots to be solved. Arrays are [row][lane] and [feature][lane], 64-byte aligned.
+// One group of slots to be solved. Arrays are [row][lane] and [feature][lane], 64-byte aligned;
+// weights of dense columns lie behind those of the features.
 struct LaneProblem {
     int n_lanes;             // 8 or 16
     const int8_t* targets;   // +1, -1, or 0 where the row does not count for the lane
@@ -54,6 +59,9 @@ struct LaneProblem {
 struct SolverScratch {
     std::vector<int32_t> active;
 };
+
+// Adds a dense row to sums, and returns the sum of its squares.
+float add_dense_row(const float* row, int32_t n_columns, float* sums);
 
 // The order in which rows are visited comes from the random stream.
 void solve_lanes(const LocalRows& rows, const LaneProblem& problem, const SolverOptions& options,

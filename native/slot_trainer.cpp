@@ -30,7 +30,7 @@ struct KeptWeight {
 
 int64_t count_entries(const SlotTask& task, int64_t cluster) {
     int64_t n = 0;
-    for (const int32_t document : task.training_rows.row(cluster)) n += std::ssize(task.features.row(document));
+    for (const int32_t document : task.training_rows.row(cluster)) n += std::ssize(task.documents.sparse.row(document));
     return n;
 }
 
@@ -39,10 +39,15 @@ int64_t count_entries(const SlotTask& task, int64_t cluster) {
 // number of threads nor on the clusters that are trained with it.
 bool is_large(const SlotTask& task, int64_t n_entries) { return n_entries > task.max_entries_whole; }
 
+// What the rows of a cluster cost; a dense column costs about a quarter of a sparse entry.
+int64_t count_work(const SlotTask& task, int64_t cluster) {
+    return count_entries(task, cluster) + std::ssize(task.training_rows.row(cluster)) * task.documents.n_dense / 4;
+}
+
 // Whether a copy of the rows would take more memory than weights for all features do; their sums
 // are rounded otherwise, so this too is a matter of the cluster alone.
 bool is_read_in_place(const SlotTask& task, int64_t n_entries) {
-    return is_large(task, n_entries) && n_entries > 8 * task.features.n_cols;
+    return is_large(task, n_entries) && n_entries > 8 * task.documents.sparse.n_cols;
 }
 
 // A root with few children is worth two narrow pieces rather than one wide one.
@@ -54,6 +59,7 @@ struct TrainedPiece {
     // Local number to feature: shared ones, then single ones. None where numbers are kept.
     std::vector<int32_t> features;
     std::vector<float> bias;
+    std::vector<float> dense;  // [slot][dense column]
 };
 
 template <class T>
@@ -81,13 +87,14 @@ class ClusterTrainer {
     ClusterTrainer(const SlotTask& task, const SolverOptions& solver, const Pruning& pruning,
                    uint64_t seed, const RunControl& control)
         : task_(task), solver_(solver), pruning_(pruning), seed_(seed), control_(control),
-          local_feature_(task.features.n_cols, -1), local_row_(task.features.n_rows, -1) {}
+          local_feature_(task.documents.sparse.n_cols, -1), local_row_(task.documents.sparse.n_rows, -1) {}
 
     TrainedPiece train(const Piece& piece) {
         TrainedPiece result;
         gather_rows(piece.cluster);
         result.features = features_;
         result.bias.resize(piece.n_slots);
+        result.dense.reserve(piece.n_slots * task_.documents.n_dense);
         for (int32_t done = 0; done < piece.n_slots;) {
             const int32_t left = piece.n_slots - done;
             const int n_lanes = left > 8 ? 16 : 8;
@@ -110,6 +117,7 @@ class ClusterTrainer {
         const int64_t n_entries = count_entries(task_, cluster);
         if (is_read_in_place(task_, n_entries)) use_rows_in_place(documents);
         else copy_rows(documents, n_entries);
+        use_dense_rows(documents);
         // Finite, so that a dual of 0 has no effect however large the features are.
         for (float& sum : rows_.feature_sums)
             sum = std::clamp(sum, std::numeric_limits<float>::lowest(), std::numeric_limits<float>::max());
@@ -117,12 +125,12 @@ class ClusterTrainer {
 
     void use_rows_in_place(std::span<const int32_t> documents) {
         features_.clear();
-        rows_.features = task_.features.columns;
-        rows_.values = task_.features.values;
-        rows_.n_features = static_cast<int32_t>(task_.features.n_cols);
+        rows_.features = task_.documents.sparse.columns;
+        rows_.values = task_.documents.sparse.values;
+        rows_.n_features = static_cast<int32_t>(task_.documents.sparse.n_cols);
         rows_.feature_sums.assign(rows_.n_features, 0);
         for (const int32_t document : documents) {
-            const int64_t begin = task_.features.starts[document], end = task_.features.starts[document + 1];
+            const int64_t begin = task_.documents.sparse.starts[document], end = task_.documents.sparse.starts[document + 1];
             float squares = 0;
             for (int64_t e = begin; e < end; ++e) {
                 rows_.feature_sums[rows_.features[e]] += rows_.values[e];
@@ -130,6 +138,17 @@ class ClusterTrainer {
             }
             rows_.rows.push_back({begin, end, squares, 0});
             single_starts_.push_back(0);
+        }
+    }
+
+    void use_dense_rows(std::span<const int32_t> documents) {
+        rows_.n_dense = static_cast<int32_t>(task_.documents.n_dense);
+        rows_.dense.clear();
+        rows_.feature_sums.resize(rows_.n_weights(), 0);
+        for (size_t i = 0; i < documents.size() && rows_.n_dense > 0; ++i) {
+            rows_.dense.push_back(task_.documents.dense_row(documents[i]).data());
+            rows_.rows[i].squared_norm += add_dense_row(rows_.dense[i], rows_.n_dense,
+                                                        rows_.feature_sums.data() + rows_.n_features);
         }
     }
 
@@ -141,8 +160,8 @@ class ClusterTrainer {
         entry_values_.reserve(n_entries);
         rows_.feature_sums.assign(rows_.n_features, 0);
         for (const int32_t document : documents) {
-            const auto columns = task_.features.row(document);
-            const auto values = task_.features.row_values(document);
+            const auto columns = task_.documents.sparse.row(document);
+            const auto values = task_.documents.sparse.row_values(document);
             const int64_t begin = std::ssize(entry_features_);
             float shared_squares = 0, own_squares = 0;
             for (size_t e = 0; e < columns.size(); ++e) {
@@ -171,7 +190,7 @@ class ClusterTrainer {
         features_.clear();
         n_having_.clear();
         for (const int32_t document : documents) {
-            for (const int32_t feature : task_.features.row(document)) {
+            for (const int32_t feature : task_.documents.sparse.row(document)) {
                 int32_t& local = local_feature_[feature];
                 if (local < 0) {
                     local = static_cast<int32_t>(features_.size());
@@ -224,7 +243,7 @@ class ClusterTrainer {
         const size_t n_rows = rows_.n_rows();
         int8_t* targets = targets_.get(n_rows * n_lanes);
         float* duals = duals_.get(n_rows * n_lanes);
-        float* weights = weights_.get(size_t(rows_.n_features) * n_lanes + n_lanes);
+        float* weights = weights_.get(size_t(rows_.n_weights()) * n_lanes + n_lanes);
         for (size_t i = 0; i < n_rows; ++i) {
             std::fill(targets + i * n_lanes, targets + i * n_lanes + n_used, int8_t{-1});
             std::fill(targets + i * n_lanes + n_used, targets + (i + 1) * n_lanes, int8_t{0});
@@ -240,6 +259,9 @@ class ClusterTrainer {
 
         for (int lane = 0; lane < n_used; ++lane) bias[lane] = bias_weights[lane] * solver_.bias;
         keep_weights(problem, first_slot, n_used, result.kept);
+        const float* const dense = weights + size_t(rows_.n_features) * n_lanes;
+        for (int lane = 0; lane < n_used; ++lane)
+            for (int32_t j = 0; j < rows_.n_dense; ++j) result.dense.push_back(dense[size_t(j) * n_lanes + lane]);
     }
 
     // Calls visit(local feature, lane, weight) for every weight of at least the given magnitude.
@@ -326,6 +348,7 @@ TrainedCluster join_pieces(std::vector<TrainedPiece>& pieces, size_t n_features)
     size_t n_kept = 0;
     for (auto& piece : pieces) {
         result.bias.insert(result.bias.end(), piece.bias.begin(), piece.bias.end());
+        result.dense.insert(result.dense.end(), piece.dense.begin(), piece.dense.end());
         for (const auto& kept : piece.kept) ++n_entries[kept.local_feature];
         n_kept += piece.kept.size();
     }
@@ -355,7 +378,7 @@ std::vector<Piece> plan_pieces(const SlotTask& task) {
     std::vector<Piece> pieces;
     for (int64_t cluster = 0; cluster < task.training_rows.n_rows; ++cluster) {
         const auto n_slots = static_cast<int32_t>(task.slot_starts[cluster + 1] - task.slot_starts[cluster]);
-        const int64_t n_entries = count_entries(task, cluster);
+        const int64_t n_entries = count_work(task, cluster);
         const int32_t step = is_large(task, n_entries) ? lanes_for(n_slots) : std::max(n_slots, 1);
         int32_t first = 0;
         do {
@@ -394,14 +417,14 @@ LevelWeights train_clusters(const SlotTask& task, const SolverOptions& solver,
         auto& parts = trained[piece.cluster];
         parts[piece.first_slot / piece.step] = trainers[worker]->train(piece);
         if (--n_missing[piece.cluster] == 0) {
-            finished[piece.cluster] = pack_cluster(join_pieces(parts, task.features.n_cols), byte_weights);
+            finished[piece.cluster] = pack_cluster(join_pieces(parts, task.documents.sparse.n_cols), byte_weights);
             std::vector<TrainedPiece>().swap(parts);
         }
         control.advance(piece.n_slots);
     });
 
     trainers.clear();
-    return join_clusters(finished, task.features.n_cols);
+    return join_clusters(finished, task.documents.sparse.n_cols);
 }
 
 }  // namespace polyseme

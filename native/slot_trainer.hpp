@@ -9,7 +9,7 @@
 namespace polyseme {
 
 struct SlotTask {
-    MatrixView features;                   // documents x features
+    DocumentsView documents;
     PatternView training_rows;             // clusters x documents
     const int64_t* slot_starts = nullptr;  // [n_clusters + 1]
     const int32_t* slot_targets = nullptr; // [n_slots], which row of `positives` is a slot's own
@@ -28,6 +28,7 @@ struct SlotTask {
 };
 
 struct Pruning {
+    // Of sparse features; the weights of dense columns are all kept.
     float threshold = 0.1f;      // weights of smaller magnitude are dropped
     int64_t max_weights = 0;     // a slot keeps that many of the largest; 0 for all
 };

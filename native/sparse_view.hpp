@@ -33,6 +33,12 @@ struct DocumentsView {
     MatrixView sparse;
     const float* dense = nullptr;  // [n_rows][n_dense]
     int64_t n_dense = 0;
+
+    int64_t n_rows() const { return sparse.n_rows; }
+    int64_t n_features() const { return sparse.n_cols + n_dense; }
+    std::span<const float> dense_row(int64_t i) const {
+        return {dense + i * n_dense, static_cast<size_t>(n_dense)};
+    }
 };
 
 }  // namespace polyseme

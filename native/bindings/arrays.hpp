@@ -23,6 +23,7 @@ namespace polyseme::bindings {
 // Read-only on purpose: memory maps and arrays from an object store must work as they are.
 template <class T>
 using In = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Block = nb::ndarray<const float, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 template <class T>
 using Out = nb::ndarray<nb::numpy, T, nb::ndim<1>>;
 
@@ -42,6 +43,7 @@ inline nb::dict to_python(LevelWeights&& level) {
     arrays["bytes"] = to_numpy(std::move(level.bytes));
     arrays["scales"] = to_numpy(std::move(level.scales));
     arrays["bias"] = to_numpy(std::move(level.bias));
+    arrays["dense"] = to_numpy(std::move(level.dense));
     return arrays;
 }
 

@@ -39,20 +39,22 @@ struct BoundLevel {
 
 BoundLevel level_of(const In<int64_t>& slot_starts, const In<uint32_t>& record_sizes,
                     const In<uint8_t>& bytes, const In<float>& scales, const In<float>& bias,
-                    bool is_trusted) {
+                    bool is_trusted, const std::optional<In<uint8_t>>& dense, int64_t n_dense) {
     const auto size = [](const auto& array) { return static_cast<int64_t>(array.size()); };
-    require(record_sizes.size() >= 1, "there must be at least one feature");
+    require(record_sizes.size() >= 1 || n_dense >= 1, "there must be at least one feature");
     require_starts(slot_starts, size(bias), "slot starts do not fit the bias");
     require(scales.size() == 0 || scales.size() == bias.size(), "scales and bias differ in length");
 
     LevelWeightsView view;
     view.n_clusters = size(slot_starts) - 1;
-    view.n_features = size(record_sizes);
+    view.n_features = n_features;
     view.slot_starts = slot_starts.data();
     view.record_sizes = record_sizes.data();
     view.bytes = {bytes.data(), bytes.size()};
     view.scales = scales.size() > 0 ? scales.data() : nullptr;
     view.bias = bias.data();
+    view.n_dense = n_dense;
+    if (dense) view.dense = {dense->data(), dense->size()};
     BoundLevel bound;
     bound.level = std::make_unique<LinearLevel>(view, is_trusted);
     bound.arrays = {nb::cast(slot_starts), nb::cast(record_sizes), nb::cast(bytes), nb::cast(scales),
@@ -116,7 +118,8 @@ nb::dict join(const std::vector<BoundLevel*>& bound, const In<int32_t>& part_of_
         const LinearLevel& level = *bound[p]->level;
         require(level.n_clusters() == n_clusters || level.n_clusters() == n_own[p],
                 "a part must have either all clusters or those that come from it");
-        require(level.n_features() == bound[0]->level->n_features(), "the parts differ in features");
+        require(level.n_sparse() == bound[0]->level->n_sparse() && level.n_dense() == bound[0]->level->n_dense(),
+                "the parts differ in features");
         if (level.n_slots() > 0) {
             if (any_with_slots == nullptr) any_with_slots = &level;
             require(level.has_byte_weights() == any_with_slots->has_byte_weights(),
@@ -132,6 +135,7 @@ nb::dict join(const std::vector<BoundLevel*>& bound, const In<int32_t>& part_of_
 struct Scratch {
     BeamScratch beam;
     RankScratch rank;
+    DenseValues dense;
 };
 
 // One for each thread for good: a single document must not pay for allocations.
@@ -150,15 +154,15 @@ class Predictor {
         int64_t n_nodes = 1;
         for (const BoundLevel* bound : matcher) {
             require(bound->level->n_clusters() == n_nodes, "a level does not fit the one above it");
-            require(bound->level->n_features() == n_features, "a level does not fit the number of features");
             n_nodes = bound->level->n_slots();
             levels_.push_back(bound->level.get());
+            require(has_our_features(*bound->level), "a level does not fit the number of features");
         }
         if (ranker == nullptr) return;
         ranker_ = ranker->level.get();
         require(slot_labels.has_value(), "a ranker needs the labels of its slots");
         require(ranker_->n_clusters() == n_nodes, "the ranker does not fit the matcher");
-        require(ranker_->n_features() == n_features, "the ranker does not fit the number of features");
+        require(has_our_features(*ranker_), "the ranker does not fit the number of features");
         // Every label has a slot, so this also keeps a damaged number from asking for memory.
         require(n_labels >= 0 && n_labels <= ranker_->n_slots(), "the number of labels does not fit the slots");
         require(static_cast<int64_t>(slot_labels->size()) == ranker_->n_slots(),
@@ -172,9 +176,9 @@ class Predictor {
     }
 
     nb::tuple match(const Documents& X, int32_t beam_size, int n_threads, const nb::object& progress) const {
-        const MatrixView documents = checked(X);
+        const DocumentsView documents = checked(X);
         require(beam_size > 0, "beam_size must be at least 1");
-        const int64_t n = documents.n_rows;
+        const int64_t n = documents.n_rows();
         const int64_t n_nodes = levels_.empty() ? 1 : levels_.back()->n_slots();
         beam_size = static_cast<int32_t>(std::min<int64_t>(beam_size, n_nodes));
         std::vector<int64_t> row_starts(n + 1, 0);
@@ -205,11 +209,11 @@ class Predictor {
 
     nb::tuple top_k(const Documents& X, int32_t beam_size, int32_t k, const std::string& merge_name, int n_threads,
                     const nb::object& progress) const {
-        const MatrixView documents = checked(X);
+        const DocumentsView documents = checked(X);
         require(beam_size > 0 && k > 0, "beam_size and k must be at least 1");
         require(ranker_ != nullptr, "this predictor has no ranker");
         const Merge merge = merge_of(merge_name);
-        const int64_t n = documents.n_rows;
+        const int64_t n = documents.n_rows();
         auto best = empty_top_k(n, k);
         run_released(progress, [&](RunControl& control) {
             for_each_beam(documents, beam_size, n_threads, control,
@@ -238,7 +242,7 @@ class Predictor {
             plain &= before < columns.data()[e] && floats[e] - floats[e] == 0;
             before = columns.data()[e];
         }
-        if (!plain || before >= n_features_) return nb::none();
+        if (!plain || n_dense() > 0 || before >= n_features_) return nb::none();
         const Merge merge = merge_of(merge_name);
         auto best = empty_top_k(1, k);
         {
@@ -253,11 +257,11 @@ class Predictor {
 
     nb::tuple all_scores(const Documents& X, int32_t beam_size, const std::string& merge_name, int n_threads,
                          const nb::object& progress) const {
-        const MatrixView documents = checked(X);
+        const DocumentsView documents = checked(X);
         require(beam_size > 0, "beam_size must be at least 1");
         require(ranker_ != nullptr, "this predictor has no ranker");
         const Merge merge = merge_of(merge_name);
-        std::vector<std::vector<std::pair<int32_t, float>>> rows(documents.n_rows);
+        std::vector<std::vector<std::pair<int32_t, float>>> rows(documents.n_rows());
         run_released(progress, [&](RunControl& control) {
             for_each_beam(documents, beam_size, n_threads, control,
                           [&](int64_t i, const Document& document, const Beam& beam) {
@@ -283,9 +287,16 @@ class Predictor {
     }
 
   private:
-    MatrixView checked(const Documents& X) const {
-        const MatrixView documents = X.view("X").sparse;
-        require(documents.n_cols == n_features_, "X and the model differ in features");
+    // All levels have as many dense columns as the first.
+    bool has_our_features(const LinearLevel& level) const {
+        return level.n_features() == n_features_ && level.n_dense() == n_dense();
+    }
+    int64_t n_dense() const { return !levels_.empty() ? levels_[0]->n_dense() : ranker_ ? ranker_->n_dense() : 0; }
+    DocumentsView checked(const Documents& X) const {
+        const DocumentsView documents = X.view("X");
+        require(documents.n_features() == n_features_, "X and the model differ in features");
+        require(documents.n_dense == n_dense() || (levels_.empty() && ranker_ == nullptr),
+                "X and the model differ in dense features");
         return documents;
     }
 
@@ -322,12 +333,12 @@ class Predictor {
 
     // Calls visit(document number, document, its beam at the leaves) for every document.
     template <class F>
-    void for_each_beam(const MatrixView& documents, int32_t beam_size, int n_threads,
+    void for_each_beam(const DocumentsView& documents, int32_t beam_size, int n_threads,
                        RunControl& control, F&& visit) const {
-        const int64_t n = documents.n_rows;
+        const int64_t n = documents.n_rows();
         auto visit_some = [&](int64_t begin, int64_t end) {
             for (int64_t i = begin; i < end; ++i) {
-                const Document document = document_of(documents, i);
+                const Document document = document_of(documents, i, thread_scratch().dense);
                 visit(i, document, walk(levels_, document, beam_size, activation_, thread_scratch().beam));
             }
         };
@@ -353,13 +364,14 @@ class Predictor {
 nb::tuple score_matched(const BoundLevel& bound, const Documents& X, const Rows& matched_clusters,
                         const std::string& activation_name, int n_threads, const nb::object& progress) {
     const LinearLevel& level = *bound.level;
-    const MatrixView documents = X.view("X").sparse;
+    const DocumentsView documents = X.view("X");
     const MatrixView matched = matched_clusters.view("matched");
     require(matched.n_cols == level.n_clusters(), "matched and the level differ in clusters");
-    require(documents.n_cols == level.n_features(), "X and the level differ in features");
-    require(matched.n_rows == documents.n_rows, "matched and X differ in rows");
+    require(documents.sparse.n_cols == level.n_sparse() && documents.n_dense == level.n_dense(),
+            "X and the level differ in features");
+    require(matched.n_rows == documents.n_rows(), "matched and X differ in rows");
     const Activation activation = activation_of(activation_name);
-    const int64_t n = documents.n_rows;
+    const int64_t n = documents.n_rows();
     std::vector<int64_t> row_starts(n + 1, 0);
     for (int64_t i = 0; i < n; ++i) {
         row_starts[i + 1] = row_starts[i];
@@ -372,9 +384,10 @@ nb::tuple score_matched(const BoundLevel& bound, const Documents& X, const Rows&
         parallel_for((n + size - 1) / size, n_threads, control, [&](int64_t b, int) {
             std::vector<float> some;
             FoundRows found;
+            DenseValues dense;
             for (int64_t i = b * size; i < std::min(n, (b + 1) * size); ++i) {
                 int64_t at = row_starts[i];
-                level.find(document_of(documents, i), matched.row(i), found);
+                level.find(document_of(documents, i, dense), matched.row(i), found);
                 for (size_t r = 0; r < matched.row(i).size(); ++r) {
                     const int32_t cluster = matched.row(i)[r];
                     some.resize(padded(level.size(cluster)));
@@ -406,7 +419,8 @@ void bind_prediction(nb::module_& m) {
     m.def("join_levels", &join, nb::arg("parts"), nb::arg("part_of_cluster").noconvert());
     m.def("linear_level", &level_of, nb::arg("slot_starts").noconvert(),
           nb::arg("record_sizes").noconvert(), nb::arg("bytes").noconvert(),
-          nb::arg("scales").noconvert(), nb::arg("bias").noconvert(), nb::arg("is_trusted"));
+          nb::arg("scales").noconvert(), nb::arg("bias").noconvert(), nb::arg("is_trusted"),
+          nb::arg("dense").noconvert().none() = nb::none(), nb::arg("n_dense") = 0);
     nb::class_<Predictor>(m, "Predictor")
         .def(nb::init<const std::vector<BoundLevel*>&, BoundLevel*, const std::optional<In<int32_t>>&,
                       int64_t, int64_t, const std::string&>(),

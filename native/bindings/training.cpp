@@ -19,9 +19,9 @@ Loss loss_of(const std::string& name) {
 nb::tuple partition(const Documents& X, const Pattern& label_rows, const std::vector<int32_t>& fan_outs,
                     int64_t max_features, int64_t max_documents, int64_t sample_size, int max_iter,
                     uint64_t seed, int n_threads, const nb::object& progress) {
-    const MatrixView documents = X.view("X").sparse;
+    const DocumentsView documents = X.view("X");
     const PatternView labels = label_rows.view("label_rows");
-    require(labels.n_cols == documents.n_rows, "label_rows and X differ in documents");
+    require(labels.n_cols == documents.n_rows(), "label_rows and X differ in documents");
     require(max_features >= 1 && max_documents >= 1, "a label needs a feature and a document at least");
     require(sample_size >= 2, "sample_size must be at least 2");
     int64_t n_leaves = 1;
@@ -76,10 +76,10 @@ nb::dict train(const Documents& X, const Pattern& training_rows, const Pattern& 
                const std::optional<In<int32_t>>& cluster_numbers) {
     const TrainingOptions options(how, run);
     SlotTask task;
-    task.features = X.view("X").sparse;
+    task.documents = X.view("X");
     task.training_rows = training_rows.view("training_rows");
     task.positives = positives.view("positives");
-    const int64_t n_documents = task.features.n_rows;
+    const int64_t n_documents = task.documents.n_rows();
     require(task.training_rows.n_cols == n_documents, "training_rows and X differ in documents");
     require(task.positives.n_cols == n_documents, "positives and X differ in documents");
     const PatternView targets = slots.view("slots");

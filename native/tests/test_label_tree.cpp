@@ -47,7 +47,7 @@ LeafPartition partition(const MatrixView& rows, std::vector<int32_t> fan_outs, i
     labels.n_rows = labels.n_cols = rows.n_rows;
     labels.starts = starts.data();
     labels.columns = documents.data();
-    const auto features = aggregate_label_features(rows, labels, {}, n_threads, control);
+    const auto features = aggregate_label_features({rows}, labels, {}, n_threads, control);
     TreeOptions options;
     options.fan_outs = std::move(fan_outs);
     options.sample_size = 128;
@@ -111,7 +111,7 @@ TEST("label features have unit length, few entries, and are the same for any num
     const RandomRows documents(200, 70, 4);
     const RandomRows labels(900, 200, 5);  // which documents each label has
     RunControl control;
-    const auto one = aggregate_label_features(documents.view, labels.view, {20, 30}, 1, control);
+    const auto one = aggregate_label_features({documents.view}, labels.view, {20, 30}, 1, control);
     CHECK(one.rows.size() == 900);
     for (const LabelRow& row : one.rows) {
         double squared = 0;
@@ -120,7 +120,7 @@ TEST("label features have unit length, few entries, and are the same for any num
         CHECK(row.size == 0 || std::abs(squared - 1) < 1e-5);
     }
     for (const int n_threads : {2, 5}) {
-        const auto many = aggregate_label_features(documents.view, labels.view, {20, 30}, n_threads, control);
+        const auto many = aggregate_label_features({documents.view}, labels.view, {20, 30}, n_threads, control);
         for (size_t label = 0; label < 900; ++label) {
             const LabelRow &a = one.rows[label], &b = many.rows[label];
             CHECK(a.size == b.size && a.factor == b.factor);
@@ -149,7 +149,7 @@ TEST("sums that cancel or overflow leave no trace in label features") {
     labels.starts = label_starts.data();
     labels.columns = label_documents.data();
     RunControl control;
-    const auto found = aggregate_label_features(documents, labels, {}, 1, control);
+    const auto found = aggregate_label_features({documents}, labels, {}, 1, control);
     CHECK(found.rows[0].size == 1);  // 1 - 1 is gone
     CHECK(found.rows[0].columns[0] == 1);
     CHECK(found.rows[1].size == 2);  // 1 - 1 + 1 counts once

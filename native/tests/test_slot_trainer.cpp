@@ -42,8 +42,8 @@ struct Problem {
                 slot_targets.push_back((c + s) % n_features);
             slot_starts.push_back(static_cast<int64_t>(slot_targets.size()));
         }
-        view(task.features, x_starts, x_columns, n_features);
-        task.features.values = x_values.data();
+        view(task.documents.sparse, x_starts, x_columns, n_features);
+        task.documents.sparse.values = x_values.data();
         view(task.training_rows, row_starts, row_documents, n_documents);
         view(task.positives, positive_starts, positive_documents, n_documents);
         task.slot_starts = slot_starts.data();
@@ -62,7 +62,7 @@ struct Problem {
     std::vector<float> weights(const LevelWeights& trained) const {
         LevelWeightsView view;
         view.n_clusters = static_cast<int64_t>(slot_starts.size()) - 1;
-        view.n_features = task.features.n_cols;
+        view.n_features = task.documents.sparse.n_cols;
         view.slot_starts = slot_starts.data();
         view.record_sizes = trained.record_sizes.data();
         view.bytes = trained.bytes;
@@ -100,7 +100,7 @@ TEST("slots are trained the same by any number of threads") {
 
 TEST("a cluster so large that its slots are spread over threads is trained the same by any number") {
     const Problem problem(2300, 3000, 1, 17);
-    CHECK(problem.task.features.n_stored() * 2 / 3 > 1 << 20);
+    CHECK(problem.task.documents.sparse.n_stored() * 2 / 3 > 1 << 20);
     const SolverOptions hasty{Loss::squared_hinge, 1.f, 0.1f, 1, 1.f};
     RunControl control;
     const auto one = train_clusters(problem.task, hasty, {}, true, 0, 1, control);

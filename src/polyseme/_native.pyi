@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from polyseme.backbones.linear.weights import LinearTraining
+from polyseme.inputs.documents import Documents
 from polyseme.inputs.sparse_rows import SparsePattern, SparseRows
 from polyseme.machine.run import Run
 
@@ -43,7 +44,7 @@ choose_adaptive = choose_closed_form
 # training.cpp
 
 def partition_labels(
-    X: SparseRows,
+    X: Documents | SparseRows,
     label_rows: SparsePattern,
     *,
     fan_outs: list[int],
@@ -56,7 +57,7 @@ def partition_labels(
     progress: _Progress,
 ) -> tuple[_Int64, _Int32]: ...
 def train_clusters(
-    X: SparseRows,
+    X: Documents | SparseRows,
     training_rows: SparsePattern,
     slots: SparsePattern,
     positives: SparsePattern,
@@ -88,6 +89,8 @@ def linear_level(
     scales: npt.NDArray[Any],
     bias: npt.NDArray[Any],
     is_trusted: bool,
+    dense: npt.NDArray[Any] | None = None,
+    n_dense: int = 0,
 ) -> LinearLevel: ...
 
 class Predictor:
@@ -102,14 +105,14 @@ class Predictor:
     ) -> None: ...
     def match(
         self,
-        X: SparseRows,
+        X: Documents | SparseRows,
         beam_size: int,
         n_threads: int,
         progress: _Progress,
     ) -> tuple[_Int64, _Int32, _Float]: ...
     def top_k(
         self,
-        X: SparseRows,
+        X: Documents | SparseRows,
         beam_size: int,
         k: int,
         merge: str,
@@ -127,7 +130,7 @@ class Predictor:
     ) -> tuple[_Int32, _Float] | None: ...
     def all_scores(
         self,
-        X: SparseRows,
+        X: Documents | SparseRows,
         beam_size: int,
         merge: str,
         n_threads: int,
@@ -136,7 +139,7 @@ class Predictor:
 
 def score_matched(
     level: LinearLevel,
-    X: SparseRows,
+    X: Documents | SparseRows,
     matched: SparseRows,
     activation: str,
     n_threads: int,

@@ -6,11 +6,10 @@ import numpy as np
 def dense_weights(weights):
     """Return (slots x features, bias of each slot) of a ``LinearWeights``."""
     dense = np.zeros((len(weights.bias), weights.n_features))
-    for cluster in range(len(weights.slot_starts) - 1):
-        for slot in range(weights.slot_starts[cluster], weights.slot_starts[cluster + 1]):
-            features, values, _ = weights.weights_of(slot)
-            assert len(np.unique(features)) == len(features)
-            dense[slot, features] = values
+    for slot in range(len(weights.bias)):
+        features, values, _ = weights.weights_of(slot)
+        assert len(np.unique(features)) == len(features)
+        dense[slot, features] = values
     return dense, weights.bias.astype(np.float64)
 
 

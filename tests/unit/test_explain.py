@@ -115,12 +115,33 @@ def test_the_slot_of_the_right_sense_gives_most_of_the_score():
     data = two_senses(n_documents=1200)
     model = XRLinear(max_leaf_size=10, beam_size=2, verbose=0).fit(data.X, data.Y)
     labels, _ = model.predict_top_k(data.X_test, 1)
-    ambiguous = [i for i in range(60) if model.clusters_.copies[labels[i, 0]] > 1]
+    true = data.Y_test.toarray().argmax(axis=1)
+    ambiguous = np.flatnonzero((labels[:, 0] == true) & (true < 32))[:40].tolist()
     assert len(ambiguous) > 5
+    n_right = n_to_choose = 0
     for i in ambiguous:
         found = explain(model, data.X_test[[i]], n_labels=1).labels[0]
-        assert found.slots[0].cluster not in found.not_reached
+        topic = data.X_test[[i]].indices.min() // 6  # the words of a topic stand together
+        plain = np.arange(32 + 6 * topic, 38 + 6 * topic)
+        homes = model.clusters_.to_matrix().toarray()[plain].sum(axis=0)
+        if len(found.slots) > 1:
+            n_to_choose += 1
+            of_topic = [homes[slot.cluster] for slot in found.slots]
+            n_right += of_topic[0] > max(of_topic[1:])
         assert found.score == pytest.approx(sum(slot.score for slot in found.slots), rel=1e-5)
+    assert n_to_choose > 20
+    assert n_right > 0.7 * n_to_choose
+
+
+def test_the_slots_of_a_label_are_explained_best_first():
+    model, X = small_model(beam_size=6)
+    n_told_apart = 0
+    for row in range(len(X)):
+        for label in explain(model, X[row : row + 1], n_labels=12).labels:
+            scores = [slot.score for slot in label.slots]
+            assert scores == sorted(scores, reverse=True)
+            n_told_apart += len(set(scores)) > 1
+    assert n_told_apart > 20
 
 
 def test_names_are_shown_where_the_model_has_them():

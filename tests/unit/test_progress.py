@@ -3,10 +3,13 @@
 import io
 import subprocess
 import sys
+from contextlib import contextmanager
 
 import pytest
 
+from polyseme import XRLinear
 from polyseme.machine.progress import Progress
+from tests.small_data import topics
 
 
 class Terminal(io.StringIO):
@@ -84,3 +87,27 @@ def test_rich_is_not_imported_unless_something_is_shown():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
+
+
+def test_every_long_phase_of_a_training_tells_how_far_it_is(monkeypatch):
+    told, totals, phase = {}, {}, Progress.phase
+
+    @contextmanager
+    def listening(self, name, total=None):
+        with phase(self, name, total) as step:
+            steps = told.setdefault(name, [])
+
+            def heard(done):
+                steps.append(done)
+                step(done)
+
+            yield heard
+        totals[name] = total
+
+    monkeypatch.setattr(Progress, "phase", listening)
+    data = topics(n_labels=40, n_documents=400)
+    XRLinear(max_leaf_size=4, beam_size=3, verbose=False).fit(data.X, data.Y)
+    for name in ("Matching held-out documents", "Training the ranker"):
+        assert told[name], f"{name} says nothing"
+        assert told[name] == sorted(told[name])
+        assert told[name][-1] == totals[name]

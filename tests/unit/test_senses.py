@@ -93,6 +93,18 @@ def test_what_is_listed_is_bounded_and_the_strongest_comes_first(trained):
         assert sense.strongest[0] == (WORDS[best], pytest.approx(values.max()))
 
 
+def test_the_documents_of_a_sense_are_the_surest_first(trained):
+    model, X, Y = trained
+    matched = model.matcher_.match(sparse(X), 10).to_scipy().toarray()
+    n_told_apart = 0
+    for label in LABELS:
+        for sense in senses_of(model, label, X, Y, n_documents=40):
+            scores = matched[sense.documents, sense.cluster]
+            assert (np.diff(scores) <= 0).all()
+            n_told_apart += len(set(scores.tolist())) > 1
+    assert n_told_apart > 3
+
+
 def test_documents_go_to_their_best_sense_even_if_all_scores_are_negative():
     model, X, Y = fitted(activation="none")
     scores = np.where(np.arange(80)[:, None] < 40, [-1.0, -2.0], [-2.0, -1.0])

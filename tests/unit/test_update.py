@@ -283,6 +283,37 @@ def test_matrices_that_do_not_fit_are_refused(case):
         updated(model, X_old, Y_old, X_new, empty)
 
 
+# What is counted
+
+
+def reached_by_hand(model, X, Y, clusters):
+    """Return (labels x clusters) counts of pairs that are matched, and the pairs reached."""
+    matched = model.matcher_.match(check_features(X), model.beam_size).to_scipy().toarray() > 0
+    Y = Y.toarray() > 0
+    home = clusters.to_matrix().toarray() > 0
+    return Y.T.astype(int) @ matched, (Y & (matched.astype(int) @ home.T > 0)).sum()
+
+
+def test_the_documents_of_a_slot_are_the_old_ones_and_the_new_ones(case, grown):
+    _, model, (_, _, X_new, Y_new) = case
+    after, _ = grown
+    counts, _ = reached_by_hand(model, X_new, Y_new, after.clusters_)
+    expected = counts[after.clusters_.labels, after.clusters_.cluster_of_slot]
+    assert expected[after.clusters_.labels < model.n_labels_].sum() > 0
+    expected[after.clusters_.labels < model.n_labels_] += model.slot_documents_
+    np.testing.assert_array_equal(after.slot_documents_, expected)
+
+
+def test_the_reach_of_known_labels_is_the_share_of_their_pairs_that_the_beam_finds(case):
+    _, _, (X_old, Y_old, X_new, Y_new) = case
+    model = XRLinear(**SMALL | {"beam_size": 1}).fit(X_old, Y_old)
+    _, update = updated(model, X_old, Y_old, X_new, Y_new)
+    known = Y_new[:, : model.n_labels_]
+    _, n_reached = reached_by_hand(model, X_new, known, model.clusters_)
+    assert 0 < n_reached < known.nnz
+    assert update.known_reach == pytest.approx(n_reached / known.nnz)
+
+
 # When a full training is due
 
 

@@ -64,9 +64,9 @@ class XRLinear(PartitionedClassifier):
     max_iter : int, default=10
         Most passes over the training rows for a classifier.
     min_weight : float, default=0.1
-        Weights of smaller magnitude are dropped after training.
+        Weights of smaller magnitude are dropped after training; those of dense features never.
     max_weights_per_label : int, optional
-        Keep only that many of the largest weights of a classifier.
+        Keep only that many of the largest weights of a classifier, dense features aside.
     weight_bits : int, default=8
         How weights are stored: 8 for one byte each, good to about one percent, or 32 for exact
         ones in four times the space.

@@ -134,7 +134,7 @@ class LabelTree:
         fan_outs = _fan_outs_for(Y.n_columns, branching, max_leaf_size)
         run = run or Run()
         starts, labels = _native.partition_labels(
-            documents.all_sparse(),
+            documents,
             Y.transpose(),
             fan_outs=list(fan_outs),
             max_features=max_features,

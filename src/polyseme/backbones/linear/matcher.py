@@ -103,7 +103,7 @@ class LinearTreeMatcher:
             documents.n_features,
             self.activation,
         )
-        arrays = predictor.match(documents.all_sparse(), beam_size, run.n_threads, run.progress)
+        arrays = predictor.match(documents, beam_size, run.n_threads, run.progress)
         n_nodes = len(self.levels[-1].bias) if self.levels else 1
         return SparseRows(*arrays, n_nodes)
 

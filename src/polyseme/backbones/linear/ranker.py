@@ -68,7 +68,7 @@ class LinearSlotRanker:
         """Return the scores of the matched clusters' slots, shape (n_documents, n_slots)."""
         arrays = _native.score_matched(
             self.trained.level,
-            documents.all_sparse(),
+            documents,
             matched,
             self.activation,
             run.n_threads,

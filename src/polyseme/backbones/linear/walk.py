@@ -52,13 +52,13 @@ class LinearWalk:
     def top_k(self, documents: Documents, beam_size: int, k: int, merge: str, run: Run) -> TopK:
         """Return the k best labels of each document."""
         n_threads = 1 if documents.n_rows == 1 else run.n_threads
-        X = documents.all_sparse()
-        return self.predictor.top_k(X, beam_size, k, merge, n_threads, run.progress)
+        return self.predictor.top_k(documents, beam_size, k, merge, n_threads, run.progress)
 
     def all_scores(self, documents: Documents, beam_size: int, merge: str, run: Run) -> SparseRows:
         """Return the scores of all labels that are reached."""
-        X = documents.all_sparse()
-        arrays = self.predictor.all_scores(X, beam_size, merge, run.n_threads, run.progress)
+        arrays = self.predictor.all_scores(
+            documents, beam_size, merge, run.n_threads, run.progress
+        )
         return SparseRows(*arrays, self._clusters.n_labels)
 
     def top_k_of_row(self, row: Any, beam_size: int, k: int, merge: str) -> TopK | None:

@@ -41,8 +41,9 @@ class LinearTraining:
 class LinearWeights:
     """The kept weights of all slots, cluster by cluster, in the form that prediction reads.
 
-    The arrays are those of ``native/level_weights.hpp``. They are trusted if they come from
-    training and not from a file.
+    The arrays are those of ``native/level_weights.hpp``, `dense` that of
+    ``native/dense_weights.hpp``: of dense features every slot keeps all weights. They are trusted
+    if they come from training and not from a file.
     """
 
     slot_starts: npt.NDArray[np.int64]
@@ -50,6 +51,7 @@ class LinearWeights:
     bytes: npt.NDArray[np.uint8]
     scales: npt.NDArray[np.float32]
     bias: npt.NDArray[np.float32]
+    dense: npt.NDArray[np.uint8]
     n_features: int
     is_trusted: bool = False
 
@@ -93,7 +95,7 @@ class LinearWeights:
             training_rows = training_rows.take_columns(numbers)
             own_documents = own_documents and own_documents.take_columns(numbers)
         arrays = _native.train_clusters(
-            documents.all_sparse(),
+            documents,
             training_rows.transpose(),
             SparsePattern(slot_starts, slot_targets, targets.n_columns),
             targets.transpose(),
@@ -161,12 +163,20 @@ class LinearWeights:
     def level(self) -> _native.LinearLevel:
         """The native object that scores; arrays that come from a file are checked first."""
         sizes = self.record_sizes.astype(np.uint32, copy=False)
-        arrays = {**self.to_arrays(), "record_sizes": sizes}
-        return _native.linear_level(self.slot_starts, **arrays, is_trusted=self.is_trusted)
+        arrays = {**self.to_arrays(), "record_sizes": sizes, "dense": self.dense}
+        return _native.linear_level(
+            self.slot_starts, **arrays, n_dense=self.n_dense, is_trusted=self.is_trusted
+        )
+
+    @property
+    def n_dense(self) -> int:
+        """Number of dense features; their numbers follow those of the sparse ones."""
+        return self.n_features - len(self.record_sizes)
 
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
         """Return what is stored; where slots start, the tree or the clusters know."""
-        return {name: getattr(self, name) for name in _STORED}
+        arrays = {name: getattr(self, name) for name in _STORED}
+        return {**arrays, "dense": self.dense} if self.n_dense > 0 else arrays
 
     @classmethod
     def restored(
@@ -179,11 +189,16 @@ class LinearWeights:
         weights = cls(
             slot_starts=slot_starts,
             record_sizes=stored.array(
-                "record_sizes", np.uint16 if is_short else np.uint32, (shape.n_features,)
+                "record_sizes", np.uint16 if is_short else np.uint32, (shape.n_sparse,)
             ),
             bytes=stored.array("bytes", np.uint8, (None,)),
             scales=stored.array("scales", np.float32, (None,)),
             bias=stored.array("bias", np.float32, (n_slots,)),
+            dense=(
+                stored.array("dense", np.uint8, (None,))
+                if shape.n_dense > 0
+                else np.zeros(0, dtype=np.uint8)
+            ),
             n_features=shape.n_features,
         )
         stored.finite("scales")
