@@ -92,6 +92,7 @@ void parallel_for(int64_t n_items, int n_threads, RunControl& control, Body&& bo
     for (auto& worker : workers) worker.join();
     if (failure) std::rethrow_exception(failure);
     control.throw_if_stopped();
+    control.poll();  // whoever listens hears of the end, however soon it came
 }
 
 }  // namespace polyseme

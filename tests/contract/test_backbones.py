@@ -1,15 +1,19 @@
 """What every matcher and every ranker must do; a new kind is one more line in a list."""
 
-from copy import deepcopy
-
 import numpy as np
 import pytest
 
 from polyseme.backbones.linear.matcher import LinearTreeMatcher
 from polyseme.backbones.linear.ranker import LinearSlotRanker
 from polyseme.backbones.linear.weights import LinearTraining
+from polyseme.backbones.protocols import ModelShape, Stores
+from polyseme.backbones.tasks import MatchingTask, RankingTask
+from polyseme.files.stored_model import StoredModel
+from polyseme.inputs.documents import Documents
 from polyseme.inputs.sparse_rows import SparseRows
+from polyseme.machine.run import Run
 from polyseme.partition.label_tree import LabelTree
+from tests import toy_backbone
 from tests.small_problems import clusters_of, pattern, sparse
 
 MATCHERS = {
@@ -19,6 +23,7 @@ MATCHERS = {
     ),
     "linear tree, matcher-aware": lambda: LinearTreeMatcher(training_rows="both", beam_size=2),
     "linear tree, bare margins": lambda: LinearTreeMatcher(activation="none"),
+    "centroids": toy_backbone.module().CentroidMatcher,
 }
 RANKERS = {
     "linear slots": LinearSlotRanker,
@@ -26,7 +31,11 @@ RANKERS = {
         LinearTraining(loss="logistic"), activation="sigmoid"
     ),
     "linear slots, bare margins": lambda: LinearSlotRanker(activation="none"),
+    "centroids": toy_backbone.module().CentroidRanker,
 }
+# What tells how far it is; the toy is done before there is anything to tell.
+TELLING = [name for name in (*MATCHERS, *RANKERS) if name != "centroids"]
+RUN = Run()
 
 # Four topics of six documents; a document has two of its topic's three words. Each topic is a
 # cluster of two labels, and label 8 is at home in topics 0 and 3.
@@ -43,13 +52,51 @@ def frozen(rows):
     return rows
 
 
-def documents():
+def features():
     X = np.zeros((24, 13), dtype=np.float32)
     for i, topic in enumerate(TOPIC):
         X[i, topic * 3 : topic * 3 + 3] = 1
         X[i, topic * 3 + i % 3] = 0
         X[i, 12] = 0.1
-    return frozen(sparse(X))
+    return X
+
+
+FORMS = {
+    "sparse": lambda X: Documents(frozen(sparse(X))),
+    "dense": lambda X: Documents(dense=frozen_array(X)),
+    "both": lambda X: Documents(frozen(sparse(X[:, :5])), frozen_array(X[:, 5:])),
+}
+
+
+def frozen_array(X):
+    X = np.ascontiguousarray(X, dtype=np.float32)
+    X.flags.writeable = False
+    return X
+
+
+def documents(form="sparse"):
+    return FORMS[form](features())
+
+
+def no_documents(n):
+    return Documents(sparse(np.zeros((n, 13))))
+
+
+def matching(targets, tree=None, **others):
+    return MatchingTask(pattern(targets), TREE if tree is None else tree, **others)
+
+
+def topics():
+    return MatchingTask(topic_targets(), TREE)
+
+
+def ranking(Y=None, clusters=None, rows=None, **others):
+    return RankingTask(
+        labels() if Y is None else pattern(Y),
+        CLUSTERS if clusters is None else clusters,
+        topic_targets() if rows is None else pattern(rows),
+        **others,
+    )
 
 
 def labels():
@@ -75,12 +122,12 @@ def make_ranker(request):
 
 @pytest.fixture
 def matcher(make_matcher):
-    return make_matcher().fit(documents(), topic_targets(), TREE)
+    return make_matcher().fit(documents(), topics(), RUN)
 
 
 @pytest.fixture
 def ranker(make_ranker):
-    return make_ranker().fit(documents(), labels(), CLUSTERS, topic_targets())
+    return make_ranker().fit(documents(), ranking(), RUN)
 
 
 def assert_same_rows(one, other):
@@ -107,82 +154,120 @@ def best_columns(rows):
 
 def test_fitting_a_matcher_returns_the_matcher(make_matcher):
     matcher = make_matcher()
-    assert matcher.fit(documents(), topic_targets(), TREE) is matcher
+    assert matcher.fit(documents(), topics(), RUN) is matcher
 
 
 @pytest.mark.parametrize("beam_size", [1, 2, 3, 4, 50])
 def test_a_matcher_returns_the_number_of_clusters_it_was_asked_for(matcher, beam_size):
-    matched = matcher.match(documents(), beam_size)
+    matched = matcher.match(documents(), beam_size, RUN)
     assert matched.shape == (24, 4)
     assert_canonical(matched)
     assert (np.diff(matched.starts) == min(beam_size, 4)).all()
 
 
 def test_a_matcher_finds_the_right_cluster(matcher):
-    np.testing.assert_array_equal(best_columns(matcher.match(documents(), 4)), TOPIC)
+    np.testing.assert_array_equal(best_columns(matcher.match(documents(), 4, RUN)), TOPIC)
 
 
 def test_a_matcher_trained_twice_answers_the_same(make_matcher, matcher):
-    again = make_matcher().fit(documents(), topic_targets(), TREE)
-    assert_same_rows(matcher.match(documents(), 2), again.match(documents(), 2))
-
-
-def test_a_copy_of_an_untrained_matcher_learns_as_the_matcher_does(make_matcher, matcher):
-    untrained = make_matcher()
-    copied = deepcopy(untrained)
-    untrained.fit(documents(), pattern(np.eye(4)[3 - TOPIC]), TREE)
-    copied.fit(documents(), topic_targets(), TREE)
-    assert_same_rows(matcher.match(documents(), 2), copied.match(documents(), 2))
+    again = make_matcher().fit(documents(), topics(), RUN)
+    assert_same_rows(matcher.match(documents(), 2, RUN), again.match(documents(), 2, RUN))
 
 
 def test_a_matcher_sees_each_document_on_its_own(matcher):
-    together = matcher.match(documents(), 2)
+    together = matcher.match(documents(), 2, RUN)
     for i in range(24):
-        assert_same_rows(matcher.match(documents().take([i]), 2), together.rows(i, i + 1))
+        assert_same_rows(matcher.match(documents().take([i]), 2, RUN), together.rows(i, i + 1))
 
 
-def test_a_matcher_can_be_trained_again_for_other_targets(matcher):
-    other = pattern(np.eye(4)[3 - TOPIC])
-    again = matcher.fit(documents(), other, TREE, start_from=matcher)
-    np.testing.assert_array_equal(best_columns(again.match(documents(), 4)), 3 - TOPIC)
+def test_a_matcher_can_start_from_one_of_other_targets(make_matcher, matcher):
+    other = matching(np.eye(4)[3 - TOPIC], start_from=matcher)
+    again = make_matcher().fit(documents(), other, RUN)
+    np.testing.assert_array_equal(best_columns(again.match(documents(), 4, RUN)), 3 - TOPIC)
 
 
 def test_a_matcher_bears_empty_documents_and_clusters_that_nobody_wants(make_matcher):
     targets = np.eye(4)[TOPIC]
     targets[:, 2] = 0
-    matcher = make_matcher().fit(documents(), pattern(targets), TREE)
-    empty = sparse(np.zeros((3, 13)))
-    assert_canonical(matcher.match(empty, 2))
-    assert matcher.match(empty.rows(0, 0), 2).shape == (0, 4)
-    assert 2 not in best_columns(matcher.match(documents(), 4))[TOPIC != 2]
+    matcher = make_matcher().fit(documents(), matching(targets), RUN)
+    assert_canonical(matcher.match(no_documents(3), 2, RUN))
+    assert matcher.match(no_documents(0), 2, RUN).shape == (0, 4)
+    assert 2 not in best_columns(matcher.match(documents(), 4, RUN))[TOPIC != 2]
 
 
 def test_a_matcher_bears_a_tree_of_one_cluster(make_matcher):
-    matcher = make_matcher().fit(documents(), pattern(np.ones((24, 1))), LabelTree())
-    matched = matcher.match(documents(), 3)
+    task = matching(np.ones((24, 1)), LabelTree())
+    matcher = make_matcher().fit(documents(), task, RUN)
+    matched = matcher.match(documents(), 3, RUN)
     assert matched.shape == (24, 1)
     assert matched.n_stored == 24
 
 
-def test_a_matcher_tells_how_far_it_is(make_matcher):
-    seen = []
-    matcher = make_matcher().fit(documents(), topic_targets(), TREE, progress=seen.append)
-    matcher.match(documents(), 2, progress=seen.append)
-    assert all(isinstance(done, int) for done in seen)
+@pytest.mark.parametrize("form", FORMS)
+def test_a_matcher_takes_features_in_any_form(make_matcher, form):
+    matcher = make_matcher().fit(documents(form), topics(), RUN)
+    np.testing.assert_array_equal(best_columns(matcher.match(documents(form), 4, RUN)), TOPIC)
+
+
+def test_a_matcher_takes_a_tree_of_any_shape(make_matcher):
+    starts = [np.array(starts, dtype=np.int64) for starts in ([0, 3], [0, 1, 1, 4])]
+    task = matching(np.eye(4)[TOPIC], LabelTree(tuple(starts)))
+    matcher = make_matcher().fit(documents(), task, RUN)
+    np.testing.assert_array_equal(best_columns(matcher.match(documents(), 4, RUN)), TOPIC)
+
+
+def test_nodes_above_unchanged_clusters_stay_as_they_were(make_matcher, matcher):
+    # The documents of topic 1 move to cluster 0; clusters 2 and 3 have what they had.
+    moved = np.eye(4)[np.where(TOPIC == 1, 0, TOPIC)]
+    changed = np.array([True, True, False, False])
+    task = matching(moved, start_from=matcher, changed=changed)
+    again = make_matcher().fit(documents(), task, RUN)
+    whole = make_matcher().fit(documents(), matching(moved), RUN)
+    assert_same_rows(again.match(documents(), 4, RUN), whole.match(documents(), 4, RUN))
+
+
+def test_a_stored_matcher_answers_as_before(make_matcher, matcher):
+    again = stored_and_restored(matcher, make_matcher())
+    assert_same_rows(matcher.match(documents(), 3, RUN), again.match(documents(), 3, RUN))
+
+
+@pytest.mark.parametrize("name", [name for name in MATCHERS if name in TELLING])
+def test_a_matcher_tells_how_far_it_is(name):
+    fitting, matched = [], []
+    matcher = MATCHERS[name]().fit(documents(), topics(), RUN.reporting_to(fitting.append))
+    many = Documents.stack([documents()] * 20)
+    matcher.match(many, 2, RUN.reporting_to(matched.append))
+    assert fitting == sorted(fitting)
+    assert fitting[-1] == TREE.n_nodes_below_root
+    assert matched[-1] == many.n_rows
 
 
 # Rankers
 
 
+def stored_and_restored(part, fresh):
+    """Put what a part learned through the form that files have."""
+    assert isinstance(part, Stores)
+    arrays = {name: frozen_copy(array) for name, array in part.to_arrays().items()}
+    fresh.restore(StoredModel("model", {}, arrays, {}), ModelShape(13, 0, TREE, CLUSTERS))
+    return fresh
+
+
+def frozen_copy(array):
+    array = array.copy()
+    array.flags.writeable = False
+    return array
+
+
 def test_fitting_a_ranker_returns_the_ranker(make_ranker):
     ranker = make_ranker()
-    assert ranker.fit(documents(), labels(), CLUSTERS, topic_targets()) is ranker
+    assert ranker.fit(documents(), ranking(), RUN) is ranker
 
 
 def test_a_ranker_scores_every_slot_of_the_matched_clusters_and_no_other(ranker):
     visits = np.zeros((24, 4))
     visits[0, 1] = visits[1, [0, 3]] = visits[2] = 0.5
-    scored = ranker.score(documents(), frozen(sparse(visits)), CLUSTERS)
+    scored = ranker.score(documents(), frozen(sparse(visits)), CLUSTERS, RUN)
     assert scored.shape == (24, CLUSTERS.n_slots)
     assert_canonical(scored)
     for i in range(24):
@@ -192,14 +277,14 @@ def test_a_ranker_scores_every_slot_of_the_matched_clusters_and_no_other(ranker)
 
 def test_a_ranker_puts_the_right_label_first(ranker):
     own_cluster = sparse(np.eye(4)[TOPIC])
-    best = CLUSTERS.labels[best_columns(ranker.score(documents(), own_cluster, CLUSTERS))]
+    best = CLUSTERS.labels[best_columns(ranker.score(documents(), own_cluster, CLUSTERS, RUN))]
     truth = labels().to_scipy().toarray()
     assert truth[np.arange(24), best].all()
 
 
 def test_a_ranker_gives_each_sense_of_a_label_a_slot_of_its_own(ranker):
     both = sparse(np.tile([0.5, 0, 0, 0.5], (24, 1)))
-    scores = ranker.score(documents(), both, CLUSTERS).to_scipy().toarray()
+    scores = ranker.score(documents(), both, CLUSTERS, RUN).to_scipy().toarray()
     in_first, in_last = CLUSTERS.slots_of(8)
     wanted = labels().to_scipy().toarray()[:, 8] > 0
     first_topic, last_topic = wanted & (TOPIC == 0), wanted & (TOPIC == 3)
@@ -208,18 +293,19 @@ def test_a_ranker_gives_each_sense_of_a_label_a_slot_of_its_own(ranker):
 
 
 def test_a_ranker_trained_twice_answers_the_same(make_ranker, ranker):
-    again = make_ranker().fit(documents(), labels(), CLUSTERS, topic_targets())
+    again = make_ranker().fit(documents(), ranking(), RUN)
     matched = sparse(np.ones((24, 4)))
     assert_same_rows(
-        ranker.score(documents(), matched, CLUSTERS), again.score(documents(), matched, CLUSTERS)
+        ranker.score(documents(), matched, CLUSTERS, RUN),
+        again.score(documents(), matched, CLUSTERS, RUN),
     )
 
 
 def test_a_ranker_sees_each_document_on_its_own(ranker):
     matched = sparse(np.eye(4)[TOPIC])
-    together = ranker.score(documents(), matched, CLUSTERS)
+    together = ranker.score(documents(), matched, CLUSTERS, RUN)
     for i in range(24):
-        alone = ranker.score(documents().take([i]), matched.take([i]), CLUSTERS)
+        alone = ranker.score(documents().take([i]), matched.take([i]), CLUSTERS, RUN)
         assert_same_rows(alone, together.rows(i, i + 1))
 
 
@@ -229,31 +315,59 @@ def test_a_ranker_bears_empty_clusters_labels_and_documents(make_ranker):
     Y[:, 3] = 0
     rows = np.eye(4)[TOPIC]
     rows[:, 2] = 0
-    ranker = make_ranker().fit(documents(), pattern(Y), clusters, pattern(rows))
-    assert_canonical(ranker.score(documents(), sparse(np.ones((24, 4))), clusters))
-    empty = ranker.score(sparse(np.zeros((2, 13))), sparse(np.ones((2, 4))), clusters)
+    ranker = make_ranker().fit(documents(), ranking(Y, clusters, rows), RUN)
+    assert_canonical(ranker.score(documents(), sparse(np.ones((24, 4))), clusters, RUN))
+    empty = ranker.score(no_documents(2), sparse(np.ones((2, 4))), clusters, RUN)
     assert (np.diff(empty.starts) == 5).all()
-    nowhere = ranker.score(documents(), sparse(np.zeros((24, 4))), clusters)
+    nowhere = ranker.score(documents(), sparse(np.zeros((24, 4))), clusters, RUN)
     assert nowhere.n_stored == 0
 
 
 def test_a_ranker_takes_the_own_documents_of_each_cluster(make_ranker, ranker):
     own = np.eye(4)[TOPIC]
-    own[np.arange(24) % 6 == 0] = 0
-    other = make_ranker().fit(
-        documents(), labels(), CLUSTERS, topic_targets(), own_documents=pattern(own)
-    )
+    own[np.arange(24) % 6 == 1] = 0
+    other = make_ranker().fit(documents(), ranking(own_documents=pattern(own)), RUN)
     matched = sparse(np.eye(4)[TOPIC])
-    before = ranker.score(documents(), matched, CLUSTERS)
-    after = other.score(documents(), matched, CLUSTERS)
+    before = ranker.score(documents(), matched, CLUSTERS, RUN)
+    after = other.score(documents(), matched, CLUSTERS, RUN)
     np.testing.assert_array_equal(before.columns, after.columns)
     assert (before.values != after.values).any()
 
 
-def test_a_ranker_tells_how_far_it_is(make_ranker):
-    seen = []
-    ranker = make_ranker().fit(
-        documents(), labels(), CLUSTERS, topic_targets(), progress=seen.append
+@pytest.mark.parametrize("form", FORMS)
+def test_a_ranker_takes_features_in_any_form(make_ranker, form):
+    ranker = make_ranker().fit(documents(form), ranking(), RUN)
+    scored = ranker.score(documents(form), sparse(np.eye(4)[TOPIC]), CLUSTERS, RUN)
+    truth = labels().to_scipy().toarray()
+    assert truth[np.arange(24), CLUSTERS.labels[best_columns(scored)]].all()
+
+
+def test_unchanged_clusters_stay_as_they_were(make_ranker, ranker):
+    # Label 0 moves to cluster 1; clusters 2 and 3 have the slots that they had.
+    clusters = clusters_of([1, 8], [0, 2, 3], [4, 5], [6, 7, 8], n_labels=9)
+    changed = np.array([True, True, False, False])
+    task = ranking(clusters=clusters, start_from=ranker, changed=changed)
+    again = make_ranker().fit(documents(), task, RUN)
+    whole = make_ranker().fit(documents(), ranking(clusters=clusters), RUN)
+    everywhere = sparse(np.ones((24, 4)))
+    assert_same_rows(
+        again.score(documents(), everywhere, clusters, RUN),
+        whole.score(documents(), everywhere, clusters, RUN),
     )
-    ranker.score(documents(), sparse(np.ones((24, 4))), CLUSTERS, progress=seen.append)
-    assert all(isinstance(done, int) for done in seen)
+
+
+def test_a_stored_ranker_answers_as_before(make_ranker, ranker):
+    again = stored_and_restored(ranker, make_ranker())
+    everywhere = sparse(np.ones((24, 4)))
+    assert_same_rows(
+        ranker.score(documents(), everywhere, CLUSTERS, RUN),
+        again.score(documents(), everywhere, CLUSTERS, RUN),
+    )
+
+
+@pytest.mark.parametrize("name", [name for name in RANKERS if name in TELLING])
+def test_a_ranker_tells_how_far_it_is(name):
+    fitting = []
+    RANKERS[name]().fit(documents(), ranking(), RUN.reporting_to(fitting.append))
+    assert fitting == sorted(fitting)
+    assert fitting[-1] == CLUSTERS.n_slots

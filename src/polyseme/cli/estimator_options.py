@@ -10,7 +10,7 @@ import difflib
 import inspect
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -89,6 +89,24 @@ def parameter_options(estimator: type) -> Callable[[Function], Function]:
         return function
 
     return decorate
+
+
+def estimator_from(estimator: type, config: Path | None, options: Mapping[str, Any]) -> Any:
+    """Make an estimator with the parameters of a file and of options, which win over it.
+
+    An option that belongs to another estimator is refused.
+    """
+    parameters = read_config(config, estimator) if config is not None else {}
+    known = {parameter.name for parameter in parameters_of(estimator)}
+    for name, value in options.items():
+        if value is None:
+            continue
+        if name not in known:
+            raise click.UsageError(
+                f"{estimator.__name__} has no {name}, so {_spelled(name)} means nothing to it."
+            )
+        parameters[name] = value
+    return estimator(**parameters)
 
 
 def read_config(path: Path, estimator: type) -> dict[str, Any]:

@@ -9,11 +9,11 @@ import click
 
 from polyseme import XRLinear
 from polyseme.cli.corpus_options import take, training_options
-from polyseme.cli.estimator_options import parameter_options, read_config
+from polyseme.cli.estimator_options import estimator_from, parameter_options
 from polyseme.cli.report import print_report, print_sizes, seconds_table
 from polyseme.cli.shared import console, json_option, path_argument, plain_table, print_json
 from polyseme.cli.training_jobs import job_for
-from polyseme.estimators.parameters import check_parameters
+from polyseme.files.kinds import method_named
 from polyseme.files.model_folder import check_target
 from polyseme.machine.progress import Progress
 from polyseme.tagger import Tagger, tagger_for
@@ -36,6 +36,13 @@ __all__ = ["train"]
     help="Train nothing; say what this command would take, and whether it fits in memory.",
 )
 @click.option(
+    "--method",
+    default="xr-linear",
+    metavar="NAME",
+    help="What to train: xr-linear, or the name of a backbone that another package brings. "
+    "[xr-linear]",
+)
+@click.option(
     "--config",
     metavar="FILE",
     type=click.Path(path_type=Path),
@@ -48,6 +55,7 @@ def train(
     data: Path,
     output: Path | None,
     estimate: bool,
+    method: str,
     config: Path | None,
     as_json: bool,
     **options: Any,
@@ -63,10 +71,8 @@ def train(
     text_options = take(options)
     if output is None and not estimate:
         raise click.UsageError("Missing option '-o' / '--output'.")
-    parameters = read_config(config, XRLinear) if config is not None else {}
-    parameters.update({name: value for name, value in options.items() if value is not None})
-    model = XRLinear(**parameters)
-    check_parameters(model)  # what is wrong from the start is refused before the work begins
+    model = estimator_from(method_named(method), config, options)
+    model.check_parameters()  # what is wrong from the start is refused before the work begins
     if output is not None:
         check_target(output)
     job = job_for(data, model, text_options)

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from polyseme.inputs.names import Names
+from polyseme.inputs.sparse_rows import SparsePattern, SparseRows
 
 __all__ = ["Contents", "StoredModel"]
 
@@ -152,6 +153,20 @@ class StoredModel:
             if not np.isfinite(chunk).all():
                 raise self._wrong(name, "has values that are not finite")
         return array
+
+    def pattern(self, n_rows: int, n_columns: int) -> SparsePattern:
+        """Return the 0/1 matrix of the arrays ``starts`` and ``columns``."""
+        columns = self.array("columns", np.int32, (None,))
+        self.in_range("columns", 0, n_columns)
+        starts = self.starts("starts", last=len(columns), length=n_rows + 1)
+        return SparsePattern(starts, columns, n_columns)
+
+    def rows(self, n_rows: int, n_columns: int) -> SparseRows:
+        """Return the matrix of the arrays that `SparseRows.to_arrays` gave."""
+        found = self.pattern(n_rows, n_columns)
+        values = self.array("values", np.float32, (found.n_stored,))
+        self.finite("values")
+        return SparseRows(found.starts, found.columns, values, n_columns)
 
     def names_of(self, kind: str, n_wanted: int) -> Names | None:
         """Return names if there are as many as wanted; None where there are none at all."""

@@ -145,6 +145,20 @@ class SparseRows:
         columns = np.broadcast_to(np.arange(n_columns, dtype=np.int32), dense.shape)[kept]
         return cls(starts, columns, dense[kept], n_columns)
 
+    @classmethod
+    def best_of(cls, scores: npt.NDArray[np.floating[Any]], n: int) -> SparseRows:
+        """Keep the n largest numbers of each row, the first of equal ones; zeros count too."""
+        n_rows, n_columns = scores.shape
+        n = min(n, n_columns)
+        best = np.sort(np.argsort(-scores, axis=1, kind="stable")[:, :n], axis=1)
+        values = np.take_along_axis(scores, best, axis=1).astype(np.float32)
+        starts = np.arange(n_rows + 1, dtype=np.int64) * n
+        return cls(starts, best.ravel().astype(np.int32), values.ravel(), n_columns)
+
+    def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """Return the arrays by name, to be stored; see `polyseme.files.stored_model`."""
+        return {"starts": self.starts, "columns": self.columns, "values": self.values}
+
     def to_scipy(self) -> sp.csr_array:
         """Return the matrix as a ``csr_array`` that shares ``columns`` and ``values``."""
         return _scipy_view(self, self.values)

@@ -9,6 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from polyseme.inputs.sparse_rows import SparseRows
+
 __all__ = ["LabelClusters"]
 
 
@@ -79,6 +81,28 @@ class LabelClusters:
     def copies(self) -> npt.NDArray[np.int64]:
         """Number of slots of each label, shape (n_labels,)."""
         return np.bincount(self.labels, minlength=self.n_labels).astype(np.int64)
+
+    def slots_in(self, matched: SparseRows) -> SparseRows:
+        """Return the slots of matched clusters, each with the score of its cluster.
+
+        Parameters
+        ----------
+        matched : SparseRows, shape (n_documents, n_clusters)
+
+        Returns
+        -------
+        SparseRows, shape (n_documents, n_slots)
+        """
+        sizes = self.sizes[matched.columns]
+        first = np.repeat(self.starts[:-1][matched.columns], sizes)
+        n_before = np.concatenate([[0], np.cumsum(sizes)])
+        slots = first + np.arange(n_before[-1]) - np.repeat(n_before[:-1], sizes)
+        return SparseRows(
+            n_before[matched.starts],
+            slots.astype(np.int32),
+            np.repeat(matched.values, sizes),
+            self.n_slots,
+        )
 
     def slots_of(self, label: int) -> npt.NDArray[np.int64]:
         """Return the slots of one label, ascending."""

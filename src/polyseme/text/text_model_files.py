@@ -57,9 +57,7 @@ def contents_of(model: TextModel) -> Contents:
         names["examples"] = model.slot_examples.texts
     if model.training_data is not None:
         X, Y = model.training_data
-        arrays["training.features.starts"] = X.starts
-        arrays["training.features.columns"] = X.columns
-        arrays["training.features.values"] = X.values
+        arrays |= {f"training.features.{name}": array for name, array in X.to_arrays().items()}
         arrays["training.labels.starts"] = Y.starts
         arrays["training.labels.columns"] = Y.columns
     if model.label_uris is not None:
@@ -126,17 +124,9 @@ def _training_data(
 ) -> tuple[SparseRows, SparsePattern] | None:
     if "training.features.starts" not in stored.arrays:
         return None
-    n_rows, n_features = classifier.n_documents_ + 1, classifier.n_features_in_
-    patterns = []
-    for name, n_columns in (("features", n_features), ("labels", classifier.n_labels_)):
-        columns = stored.array(f"training.{name}.columns", np.int32, (None,))
-        stored.in_range(f"training.{name}.columns", 0, n_columns)
-        starts = stored.starts(f"training.{name}.starts", last=len(columns), length=n_rows)
-        patterns.append(SparsePattern(starts, columns, n_columns))
-    X, Y = patterns
-    values = stored.array("training.features.values", np.float32, (X.n_stored,))
-    stored.finite("training.features.values")
-    return SparseRows(X.starts, X.columns, values, n_features), Y
+    n_documents, kept = classifier.n_documents_, stored.part("training")
+    X = kept.part("features").rows(n_documents, classifier.n_features_in_)
+    return X, kept.part("labels").pattern(n_documents, classifier.n_labels_)
 
 
 def _parameters(found: Any) -> dict[str, Any]:

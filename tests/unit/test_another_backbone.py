@@ -1,0 +1,178 @@
+"""The backbone of docs/write-a-backbone.md, brought by another package: everything works with it."""
+
+import json
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.feature_extraction.text import TfidfVectorizer
+
+import polyseme
+from polyseme import TextModel, estimate_training, explain, senses, update
+from polyseme.demo import make_corpus
+from polyseme.files.kinds import method_named, methods
+from polyseme.tagger import open_tagger, tagger_for
+from tests import toy_backbone
+from tests.end_to_end.command_line import refuse, succeed
+
+TRAINING, TEST = make_corpus(600, seed=0), make_corpus(200, seed=1)
+
+
+@pytest.fixture(scope="module")
+def package(tmp_path_factory):
+    """The package, installed for this process and for those that it starts."""
+    folder = toy_backbone.write_package(tmp_path_factory.mktemp("package"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(folder)
+        patch.setenv("PYTHONPATH", str(folder))
+        yield folder
+
+
+@pytest.fixture(scope="module")
+def centroids(package):
+    return method_named("centroids")
+
+
+@pytest.fixture(scope="module")
+def vectorizer():
+    return TfidfVectorizer(sublinear_tf=True).fit(TRAINING.texts)
+
+
+@pytest.fixture(scope="module")
+def X(vectorizer):
+    return vectorizer.transform(TRAINING.texts)
+
+
+@pytest.fixture(scope="module")
+def X_test(vectorizer):
+    return vectorizer.transform(TEST.texts)
+
+
+@pytest.fixture(scope="module")
+def model(centroids, X, vectorizer):
+    names = vectorizer.get_feature_names_out()
+    return centroids(max_leaf_size=16, beam_size=5).fit(X, TRAINING.labels, feature_names=names)
+
+
+@pytest.fixture(scope="module")
+def text_model(centroids):
+    classifier = centroids(max_leaf_size=16, beam_size=5, verbose=0)
+    return TextModel(classifier=classifier, keep_data=True, verbose=0).fit(
+        TRAINING.texts, TRAINING.labels
+    )
+
+
+def test_the_toy_is_short():
+    lines = [line for line in toy_backbone.code().splitlines() if line.strip()]
+    assert len(lines) <= 50
+
+
+def test_it_is_found_by_its_entry_point(package):
+    assert methods() == ["xr-linear", "centroids"]
+
+
+def test_a_method_that_nobody_brings_is_refused_with_those_there_are(package):
+    with pytest.raises(ValueError, match="no method 'centroid'; there are: xr-linear, centroids"):
+        method_named("centroid")
+
+
+def test_it_learns(model, X_test):
+    assert model.score(X_test, TEST.labels) > 0.5
+    assert (model.clusters_.copies == 2).any()
+
+
+def test_it_is_an_estimator(model):
+    assert clone(model).get_params() == model.get_params()
+
+
+def test_predictions_in_blocks_are_those_of_all_documents_at_once(model, X_test, monkeypatch):
+    whole = model.decision_function(X_test)
+    monkeypatch.setattr("polyseme.estimators.partitioned.ROWS_AT_ONCE", 7)
+    np.testing.assert_array_equal(model.decision_function(X_test).toarray(), whole.toarray())
+
+
+def test_a_saved_model_answers_as_before(model, X_test, tmp_path):
+    model.save(tmp_path / "model")
+    loaded = polyseme.load(tmp_path / "model")
+    assert type(loaded) is type(model)
+    for one, other in zip(
+        loaded.predict_top_k(X_test, 5), model.predict_top_k(X_test, 5), strict=True
+    ):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_without_the_package_its_models_are_refused_by_their_kind(model, tmp_path, monkeypatch):
+    model.save(tmp_path / "model")
+    monkeypatch.setattr("polyseme.files.kinds.entry_points", lambda group: [])
+    with pytest.raises(ValueError, match="kind 'centroids', which is not known here; .* install"):
+        polyseme.load(tmp_path / "model")
+
+
+def test_senses_have_shares_neighbours_and_documents_but_no_words(model, X):
+    found = senses.senses_of(model, "tank", X, TRAINING.labels)
+    assert len(found) == 2
+    for sense in found:
+        assert sense.strongest == []
+        assert sense.neighbours
+    assert sum(len(sense.documents) for sense in found) > 0
+    assert senses.most_split(model)
+
+
+def test_an_explanation_has_the_path_and_scores(model, X_test):
+    found = explain.explain(model, X_test[:1], n_labels=2)
+    labels, scores = model.predict_top_k(X_test[:1], 2)
+    assert [label.label for label in found.labels] == labels[0].tolist()
+    assert [label.score for label in found.labels] == pytest.approx(scores[0].tolist())
+    assert len(found.levels) == model.tree_.n_levels
+    for label in found.labels:
+        for slot in label.slots:
+            assert slot.margin is None
+            assert [step.level for step in slot.path] == [1]
+            assert slot.path[-1].node == slot.cluster
+            assert 0 < slot.path[-1].score <= 1
+
+
+def test_it_is_updated_to_what_a_training_with_these_slots_gives(model, X, X_test):
+    new_labels = [[*labels, "brand new"] for labels in TEST.labels[:20]]
+    grown, made = update.updated(
+        model, X, TRAINING.labels, X_test[:20], new_labels, label_names=["brand new"]
+    )
+    assert made.n_labels == 1
+    assert grown.n_documents_ == 620
+    assert "brand new" in [
+        grown.label_names_[label] for label in grown.predict_top_k(X_test[:20], 5)[0].ravel()
+    ]
+
+
+def test_its_cost_is_estimated(centroids, X):
+    found = estimate_training(centroids(max_leaf_size=16), X, TRAINING.labels)
+    assert found.total_seconds.about > 0
+    assert found.model_bytes.about > 0
+
+
+def test_a_text_model_is_made_around_it(text_model, tmp_path):
+    text_model.save(tmp_path / "model")
+    tagger = open_tagger(tmp_path / "model")
+    assert tagger.suggest(TEST.texts[:3]) == tagger_for(text_model).suggest(TEST.texts[:3])
+    assert text_model.update(TEST.texts[:5], TEST.labels[:5]).n_documents == 5
+
+
+def test_the_command_line_knows_it(package, tmp_path):
+    data = tmp_path / "data.jsonl"
+    pairs = zip(TRAINING.texts, TRAINING.labels, strict=True)
+    lines = [json.dumps({"text": text, "labels": list(labels)}) for text, labels in pairs]
+    data.write_text("\n".join(lines))
+    folder = tmp_path / "model"
+    options = ("--max-leaf-size", "16", "--keep-data")
+    assert "Total" in succeed("train", data, "--estimate", "--method", "centroids")
+    succeed("train", data, "-o", folder, "--method", "centroids", *options)
+    assert "Accuracy on 600 documents" in succeed("evaluate", folder, data)
+    assert "tank" in succeed("senses", folder, "tank")
+    assert "method" in succeed("info", folder)
+    assert succeed("predict", folder, data, "--json").count("\n") == 600
+    assert "changed" in succeed("update", folder, data, "--with", data)
+
+
+def test_an_option_of_another_method_is_refused(package, tmp_path):
+    said = refuse("train", "x.csv", "-o", tmp_path / "m", "--method", "centroids", "--C", "2")
+    assert "CentroidClassifier has no C, so --C means nothing to it." in said
