@@ -165,8 +165,8 @@ POLYSEME_INLINE void start_from_centroids(const LocalRows& rows, const LaneProbl
     Float dual_pos = (n_positive * on_neg + n_negative * pos_neg) / determinant;
     Float dual_neg = (n_negative * on_pos + n_positive * pos_neg) / determinant;
     dual_pos = both ? dual_pos : zero;
-    dual_neg = both ? dual_neg : ((n_negative > zero) & (on_neg < zero + infinity)
-                                      ? n_negative / on_neg : zero);
+    const auto only_negatives = (n_negative > zero) & (on_neg < zero + infinity);
+    dual_neg = both ? dual_neg : (only_negatives ? n_negative / on_neg : zero);
     // A dual below zero would pass for a row that is done.
     dual_pos = larger(dual_pos, zero);
     dual_neg = larger(dual_neg, zero);
