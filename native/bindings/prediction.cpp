@@ -49,7 +49,7 @@ BoundLevel level_of(const In<int64_t>& slot_starts, const In<uint32_t>& record_s
 
     LevelWeightsView view;
     view.n_clusters = size(slot_starts) - 1;
-    view.n_features = n_features;
+    view.n_sparse = size(record_sizes);
     view.slot_starts = slot_starts.data();
     view.record_sizes = record_sizes.data();
     view.bytes = {bytes.data(), bytes.size()};
