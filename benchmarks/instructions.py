@@ -50,7 +50,7 @@ def run_job(data: Path) -> None:
     from benchmarks.datasets import read_matrix
 
     X, Y, X_test = (read_matrix(data, name) for name in ("X.trn", "Y.trn", "X.tst"))
-    model = polyseme.XRLinear(copies=2, rounds=1, n_threads=1, seed=0).fit(X, Y)
+    model = polyseme.XRLinear(copies=2, rounds=1, n_jobs=1, random_state=0).fit(X, Y)
     model.predict_top_k(X_test, 10)
 
 

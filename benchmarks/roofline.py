@@ -175,7 +175,7 @@ def seconds_of_batches(model: XRLinear, X: Any) -> float:
 def compare(options: argparse.Namespace, limits: dict[str, float]) -> dict[str, Any]:
     """Set the limits beside what was measured, for prediction and for training the ranker."""
     dataset = datasets.load(options.data)
-    model = load(options.model, n_threads=options.threads)
+    model = load(options.model, n_jobs=options.threads)
     queries = dataset.X_train if dataset.X_test is None else dataset.X_test
     predicted = prediction_counts(model, check_features(queries[:N_COUNTED]))
     X = check_features(dataset.X_train)

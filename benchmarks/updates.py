@@ -53,7 +53,7 @@ def main() -> None:
         f"documents of {share:.1%} of labels": documents_of_labels(data.Y_train, share, rng)
         for share in NEW_LABEL_SHARES
     }
-    estimator = XRLinear(n_threads=options.threads, seed=options.seed, verbose=False)
+    estimator = XRLinear(n_jobs=options.threads, random_state=options.seed, verbose=0)
     full, full_seconds = timed(lambda: estimator.fit(data.X_train, data.Y_train))
     results = {
         "full": {"seconds": full_seconds, **accuracy(full, data)},
@@ -83,7 +83,7 @@ def compare(data: Any, late: Any, options: argparse.Namespace) -> dict[str, Any]
     # Labels without an old document come after the known ones, as they would in a growing set.
     known, new = np.flatnonzero(in_old), np.flatnonzero(in_new & ~in_old)
     order = np.concatenate([known, new])
-    estimator = XRLinear(n_threads=options.threads, seed=options.seed, verbose=False)
+    estimator = XRLinear(n_jobs=options.threads, random_state=options.seed, verbose=0)
     old, old_seconds = timed(lambda: estimator.fit(X_old, Y_old[:, known]))
     (grown, report), seconds = timed(
         lambda: updated(old, X_old, Y_old[:, known], X_new, Y_new[:, order])

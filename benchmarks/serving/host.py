@@ -35,7 +35,7 @@ def main() -> None:
     loaders: dict[str, Callable[..., Any]] = {
         "polyseme": load,
         "libpecos": load_libpecos,
-        "libpecos-1": lambda path, n_threads: load_libpecos(path, 1),
+        "libpecos-1": lambda path, n_jobs: load_libpecos(path, 1),
         "none": load_no_model,
     }
     serve(

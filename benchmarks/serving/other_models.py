@@ -68,14 +68,14 @@ def ranked_of_csr(found: csr_matrix, k: int) -> Ranked:
     return labels, scores
 
 
-def load_libpecos(path: Path, n_threads: int | None) -> LibpecosModel:
+def load_libpecos(path: Path, n_jobs: int | None) -> LibpecosModel:
     """Read a model of libpecos in its fastest mode."""
     from benchmarks.systems.libpecos_plain import load_fastest
 
     model = load_fastest(str(path))
-    return LibpecosModel(model, model.model.nr_features, n_threads or 1)
+    return LibpecosModel(model, model.model.nr_features, n_jobs or 1)
 
 
-def load_no_model(path: Path, n_threads: int | None) -> NoModel:
+def load_no_model(path: Path, n_jobs: int | None) -> NoModel:
     """Return a model that takes any feature of the data."""
     return NoModel(json.loads((path / "shape.json").read_text())["n_features"])

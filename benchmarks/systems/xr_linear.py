@@ -28,8 +28,8 @@ class XRLinear(System):
             "beam_size": BEAM_SIZE,
             "branching": BRANCHING,
             "max_leaf_size": MAX_LEAF_SIZE,
-            "threshold": THRESHOLD,
-            "seed": 0,
+            "min_weight": THRESHOLD,
+            "random_state": 0,
             **(BEST if best else {}),
             **settings,
         }
@@ -39,7 +39,7 @@ class XRLinear(System):
         self.Y = read_matrix(data, "Y.trn")
 
     def train(self) -> None:
-        self.model = Estimator(n_threads=self.n_threads, **self.settings)
+        self.model = Estimator(n_jobs=self.n_threads, **self.settings)
         self.model.fit(self.X, self.Y)
         self.phase_seconds = dict(self.model.phase_seconds_)
 
@@ -47,7 +47,7 @@ class XRLinear(System):
         self.model.save(model)
 
     def load(self, model: Path) -> None:
-        self.model = load(model, n_threads=self.n_threads)
+        self.model = load(model, n_jobs=self.n_threads)
 
     def predict(self, queries: Any, k: int) -> Any:
         return self.model.predict_top_k(queries, k)

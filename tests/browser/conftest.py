@@ -37,12 +37,12 @@ def store(tmp_path_factory):
     folder = tmp_path_factory.mktemp("models")
     corpus = make_corpus(700, seed=0)
     classifier = XRLinear(
-        branching=8, max_leaf_size=16, beam_size=3, assignment="coverage", verbose=False
+        branching=8, max_leaf_size=16, beam_size=3, assignment="coverage", verbose=0
     )
-    model = TextModel(classifier=classifier, verbose=False)
+    model = TextModel(classifier=classifier, verbose=0)
     model.fit(corpus.texts, corpus.labels).save(folder / "demo")
     data = topics()
-    XRLinear(max_leaf_size=4, verbose=False).fit(data.X, data.Y).save(folder / "plain")
+    XRLinear(max_leaf_size=4, verbose=0).fit(data.X, data.Y).save(folder / "plain")
     return ModelStore({"demo": folder / "demo", "plain": folder / "plain"})
 
 

@@ -294,7 +294,7 @@ def test_quality_lists_all_phases_and_says_which_probabilities_it_means(visit, s
     page = visit("quality")
     phases = page.get_by_role("table", name="What training took").locator("tbody th")
     expect(phases.first).to_be_visible()
-    assert phases.all_inner_texts() == list(store.current().model.phase_seconds)
+    assert phases.all_inner_texts() == list(store.current().model.phase_seconds_)
     expect(page.get_by_text("Probabilities above 10% are off by")).to_be_visible()
     expect(page.locator("#stale")).to_have_count(0)
 

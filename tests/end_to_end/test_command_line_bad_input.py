@@ -109,7 +109,7 @@ def test_features_of_another_width_are_refused(model, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "option", ["--copies=0", "--beam-size=0", "--branching=1", "--cost=-1", "--assignment=magic"]
+    "option", ["--copies=0", "--beam-size=0", "--branching=1", "--C=-1", "--assignment=magic"]
 )
 def test_a_senseless_parameter_is_refused_by_name(data, tmp_path, option):
     name = option[2:].split("=")[0].replace("-", "_")
@@ -230,7 +230,7 @@ def test_ctrl_c_ends_training_with_130_and_leaves_nothing(tmp_path):
         shape=(20000, 4000),
     )
     folder = write_data(tmp_path / "data", (X, Y))
-    command = [*PROGRAM, "train", folder, "-o", tmp_path / "model", "--tolerance=1e-9"]
+    command = [*PROGRAM, "train", folder, "-o", tmp_path / "model", "--tol=1e-9"]
     command += ["--max-iter=100000", "--threads=1"]
     terminal, stderr = os.openpty()
     with subprocess.Popen(command, stderr=stderr, preexec_fn=listen_to_ctrl_c) as process:

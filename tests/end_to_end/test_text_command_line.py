@@ -57,7 +57,7 @@ def test_train_on_a_csv_file_just_works_and_reports(articles, tmp_path):
     assert "text from 'title', 'body', labels from 'tags', split at ';'" in result.stderr
     for words in ("Computing features", "Total", "Accuracy on 80", "Threshold", "Most split"):
         assert words in result.stdout
-    assert polyseme.load(tmp_path / "m").reading["text_columns"] == ["title", "body"]
+    assert polyseme.load(tmp_path / "m").reading_["text_columns"] == ["title", "body"]
 
 
 def test_train_as_json_has_the_whole_report(articles, tmp_path):
@@ -178,7 +178,7 @@ def test_senses_and_info_know_texts(text_model, articles):
 
 
 def test_slots_that_hardly_differ_are_not_called_senses(text_model):
-    model = polyseme.load(text_model).classifier
+    model = polyseme.load(text_model).classifier_
     by_kind = {slots_differ(model, i): i for i in np.flatnonzero(model.clusters_.copies == 2)}
     for differ, label in by_kind.items():
         name = model.label_names_[label]

@@ -12,6 +12,7 @@ from click.testing import CliRunner
 
 from polyseme import XRLinear
 from polyseme.cli.estimator_options import parameter_options, parameters_of, read_config
+from polyseme.estimators.parameters import RENAMED
 
 
 class Baker:
@@ -32,7 +33,7 @@ class Baker:
         Whether to steam.
     limit : int or None, default=None
         At most so many.
-    n_threads : int, optional
+    n_jobs : int, optional
         Threads to use.
 
     Attributes
@@ -48,7 +49,7 @@ class Baker:
         crust: str = "thin",
         steam: bool = True,
         limit: int | None = None,
-        n_threads: int | None = None,
+        n_jobs: int | None = None,
     ) -> None: ...
 
 
@@ -75,7 +76,7 @@ def test_options_arrive_with_the_type_of_their_default():
         "--n-loaves=3", "--heat=2", "--crust=thick", "--no-steam", "--limit=4", "--threads=5"
     )
     assert given == {
-        "n_loaves": 3, "heat": 2.0, "crust": "thick", "steam": False, "limit": 4, "n_threads": 5,
+        "n_loaves": 3, "heat": 2.0, "crust": "thick", "steam": False, "limit": 4, "n_jobs": 5,
     }  # fmt: skip
     assert isinstance(given["heat"], float)
 
@@ -137,3 +138,23 @@ def test_every_parameter_of_the_estimator_has_an_option_with_help():
     assert [p.name for p in parameters if not p.help] == []
     for parameter in parameters:
         assert parameter.option.name == parameter.name
+
+
+def test_old_options_are_refused_with_the_new_ones(tmp_path):
+    @click.command()
+    @parameter_options(XRLinear)
+    def train(**options: Any) -> None: ...
+
+    spelled = {"--cost": "--C", "--tolerance": "--tol", "--threshold": "--min-weight"}
+    for old, new in spelled.items():
+        result = CliRunner().invoke(train, [f"{old}=1"])
+        assert result.exit_code == 2
+        assert f"There is no option {old}; it is called {new}." in result.output
+    assert CliRunner().invoke(train, ["--seed=1", "--threads=1", "--no-verbose"]).exit_code == 0
+    assert "--cost" not in CliRunner().invoke(train, ["--help"]).output
+
+
+def test_old_keys_of_a_toml_file_are_refused_with_the_new_ones(tmp_path):
+    for old, new in RENAMED.items():
+        with pytest.raises(ValueError, match=f"unknown parameter '{old}'; it is called {new}."):
+            read_config(write(tmp_path, f"{old} = 1"), XRLinear)

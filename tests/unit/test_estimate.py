@@ -116,7 +116,7 @@ def test_a_range_holds_its_figure():
 def test_a_small_job_is_tried_whole_and_its_model_size_is_exact():
     data = two_senses()
     X, Y = data.X, data.Y
-    model = XRLinear(max_leaf_size=2, branching=2, n_threads=1, verbose=False)
+    model = XRLinear(max_leaf_size=2, branching=2, n_jobs=1, verbose=0)
     found = estimate_training(model, X, Y)
     assert found.n_sampled == X.shape[0]
     model.fit(X, Y)
@@ -131,7 +131,7 @@ def test_the_estimate_has_the_phases_of_the_job(settings):
     rng = np.random.default_rng(0)
     X = (rng.random((40, 30)) < 0.2) * rng.random((40, 30))
     Y = rng.random((40, 12)) < 0.2
-    model = XRLinear(max_leaf_size=2, n_threads=1, verbose=False, **settings)
+    model = XRLinear(max_leaf_size=2, n_jobs=1, verbose=0, **settings)
     found = estimate_training(model, X.astype(np.float32), Y.astype(np.int8))
     assert ("Matching held-out documents" in found.seconds) == (settings["copies"] > 1)
     assert not hasattr(model, "clusters_")
@@ -139,13 +139,13 @@ def test_the_estimate_has_the_phases_of_the_job(settings):
 
 def test_documents_without_labels_or_features_are_no_trouble():
     X, Y = np.zeros((5, 3), np.float32), np.zeros((5, 4), np.int8)
-    found = estimate_training(XRLinear(n_threads=1, verbose=False), X, Y)
+    found = estimate_training(XRLinear(n_jobs=1, verbose=0), X, Y)
     assert found.total_seconds.about >= 0
 
 
 def test_every_phase_of_training_has_its_formulas():
     data = two_senses(n_documents=200)
-    model = XRLinear(n_threads=1, verbose=False, training_rows="both").fit(data.X, data.Y)
+    model = XRLinear(n_jobs=1, verbose=0, training_rows="both").fit(data.X, data.Y)
     assert set(model.phase_seconds_) <= set(phase_work(SIZE))
     assert set(phase_work(SIZE)) == set(phase_memory(SIZE, 1.0))
 
@@ -166,7 +166,7 @@ def test_folds_cost_nearly_a_matcher_each_and_less_than_the_data_again():
 
 def test_the_estimate_counts_the_folds():
     data = two_senses(n_documents=200)
-    model = XRLinear(max_leaf_size=8, n_threads=1, verbose=False, match_folds=50)
+    model = XRLinear(max_leaf_size=8, n_jobs=1, verbose=0, match_folds=50)
     found = estimate_training(model, data.X, data.Y)
     assert set(found.seconds) == set(model.fit(data.X, data.Y).phase_seconds_)
     phases = found.seconds
@@ -177,7 +177,7 @@ def test_a_sample_has_a_document_for_every_fold(monkeypatch):
     monkeypatch.setattr(estimate, "FIRST_SAMPLE_ENTRIES", 1)
     monkeypatch.setattr(estimate, "SAMPLE_SECONDS", 0.0)
     data = two_senses(n_documents=50)
-    model = XRLinear(n_threads=1, verbose=False, match_folds=7)
+    model = XRLinear(n_jobs=1, verbose=0, match_folds=7)
     assert estimate_training(model, data.X, data.Y).n_sampled == 7
 
 

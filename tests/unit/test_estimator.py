@@ -102,7 +102,7 @@ def stored_arrays(model, folder):
         {"loss": "logistic", "activation": "sigmoid"},
         {"assignment": "adaptive", "rounds": 2},
         {"assignment": "random"},
-        {"max_weights_per_label": 5, "threshold": 0.0},
+        {"max_weights_per_label": 5, "min_weight": 0.0},
     ],
     ids=lambda parameters: " ".join(f"{k}={v}" for k, v in parameters.items()),
 )
@@ -110,7 +110,7 @@ def test_the_same_seed_gives_the_same_model_for_any_number_of_threads(parameters
     data = topics(160, n_documents=1280)
     reference = None
     for n_threads in (1, 2, 3):
-        model = small_model(max_leaf_size=4, n_threads=n_threads, **parameters)
+        model = small_model(max_leaf_size=4, n_jobs=n_threads, **parameters)
         arrays = stored_arrays(model.fit(data.X, data.Y), tmp_path / str(n_threads))
         found = {name: (a.dtype, a.shape, a.tobytes()) for name, a in arrays.items()}
         predicted = [a.tobytes() for a in model.predict_top_k(data.X_test, 5)]
@@ -128,7 +128,9 @@ def test_fitting_twice_gives_the_same_model(model, tmp_path):
 
 
 def test_another_seed_gives_another_tree():
-    labels = [small_model(seed=seed).fit(DATA.X, DATA.Y).clusters_.labels for seed in range(3)]
+    labels = [
+        small_model(random_state=seed).fit(DATA.X, DATA.Y).clusters_.labels for seed in range(3)
+    ]
     assert len({array.tobytes() for array in labels}) > 1
 
 
@@ -318,7 +320,7 @@ def test_places_beyond_the_reached_labels_are_padded(model):
 @pytest.mark.parametrize("activation", ["l3-hinge", "sigmoid", "none"])
 @pytest.mark.parametrize("n_threads", [1, 2])
 def test_one_row_is_answered_like_the_same_row_of_a_batch(activation, n_threads):
-    model = small_model(activation=activation, n_threads=n_threads).fit(DATA.X, DATA.Y)
+    model = small_model(activation=activation, n_jobs=n_threads).fit(DATA.X, DATA.Y)
     labels, scores = model.predict_top_k(DATA.X_test, 5)
     every = model.decision_function(DATA.X_test).toarray()
     for i in range(0, 96, 7):
@@ -363,7 +365,7 @@ def test_the_beam_may_be_changed_after_training(model):
 def test_fewer_weights_are_kept_where_asked_for(model):
     few = small_model(max_weights_per_label=2).fit(DATA.X, DATA.Y).ranker_.weights
     assert few.n_weights <= 2 * len(few.bias)
-    all_of_them = small_model(threshold=0).fit(DATA.X, DATA.Y).ranker_.weights
+    all_of_them = small_model(min_weight=0).fit(DATA.X, DATA.Y).ranker_.weights
     assert few.n_weights < model.ranker_.weights.n_weights < all_of_them.n_weights
 
 
@@ -382,7 +384,7 @@ def test_the_model_knows_what_it_was_trained_on(model):
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [("beam_size", "x"), ("beam_size", 2**40), ("n_threads", "x")]
+    ("name", "value"), [("beam_size", "x"), ("beam_size", 2**40), ("n_jobs", "x")]
 )
 def test_a_parameter_that_was_spoilt_after_training_is_refused_when_predicting(name, value):
     spoilt = small_model().fit(DATA.X, DATA.Y).set_params(**{name: value})

@@ -45,8 +45,8 @@ def test_ways_to_predict_share_one_training_and_measure_as_if_they_did_not(probl
 
 @pytest.mark.parametrize("rows", ["teacher-forcing", "matcher-aware", "both"])
 def test_teacher_forcing_of_the_matcher_is_the_way_of_the_estimator(rows, problem):
-    apart = RowsOfMatcher(**SMALL, training_rows=rows, verbose=False)
-    together = XRLinear(**SMALL, training_rows=rows, verbose=False)
+    apart = RowsOfMatcher(**SMALL, training_rows=rows, verbose=0)
+    together = XRLinear(**SMALL, training_rows=rows, verbose=0)
     scores = [
         model.fit(problem.X_train, problem.Y_train).predict_top_k(problem.X_test)[1]
         for model in (apart, together)
@@ -55,7 +55,7 @@ def test_teacher_forcing_of_the_matcher_is_the_way_of_the_estimator(rows, proble
 
 
 def test_rows_of_the_matcher_leave_those_of_the_ranker_alone(problem):
-    model = RowsOfMatcher(**SMALL, verbose=False)
+    model = RowsOfMatcher(**SMALL, verbose=0)
     model.matcher_rows = "both"
     assert model._make_matcher().training_rows == "both"
     assert model.training_rows == "teacher-forcing"

@@ -292,7 +292,7 @@ def test_all_figures_of_a_model_are_measured(problem):
 
 def test_methods_of_one_seed_share_the_tree(problem):
     plain = problem.fit({"copies": 1, "rounds": 0, "max_leaf_size": 10}, seed=1)
-    other = problem.fit({"copies": 1, "rounds": 0, "max_leaf_size": 10, "cost": 2.0}, seed=1)
+    other = problem.fit({"copies": 1, "rounds": 0, "max_leaf_size": 10, "C": 2.0}, seed=1)
     np.testing.assert_array_equal(plain.clusters_.labels, other.clusters_.labels)
     np.testing.assert_array_equal(plain.clusters_.starts, other.clusters_.starts)
 

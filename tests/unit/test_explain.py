@@ -23,7 +23,7 @@ ACTIVATIONS = ["l3-hinge", "sigmoid", "none"]
 
 def small_model(seed=0, **parameters):
     X, Y = random_problem(np.random.default_rng(seed), n_labels=12, signed=True)
-    chosen = {"max_leaf_size": 2, "branching": 2, "beam_size": 3, "verbose": False, **parameters}
+    chosen = {"max_leaf_size": 2, "branching": 2, "beam_size": 3, "verbose": 0, **parameters}
     return XRLinear(**chosen).fit(X, Y), X
 
 
@@ -112,7 +112,7 @@ def test_the_best_labels_are_explained_with_their_scores(activation):
 
 def test_the_slot_of_the_right_sense_gives_most_of_the_score():
     data = two_senses(n_documents=1200)
-    model = XRLinear(max_leaf_size=10, beam_size=2, verbose=False).fit(data.X, data.Y)
+    model = XRLinear(max_leaf_size=10, beam_size=2, verbose=0).fit(data.X, data.Y)
     labels, _ = model.predict_top_k(data.X_test, 1)
     true = data.Y_test.toarray().argmax(axis=1)
     ambiguous = np.flatnonzero((labels[:, 0] == true) & (true < 32))[:40].tolist()
@@ -146,7 +146,7 @@ def test_the_slots_of_a_label_are_explained_best_first():
 def test_names_are_shown_where_the_model_has_them():
     X = np.eye(3, dtype=np.float32)
     names = ["apple", "banana", "cherry"]
-    model = XRLinear(verbose=False).fit(X, [["a"], ["b"], ["c"]], feature_names=names)
+    model = XRLinear(verbose=0).fit(X, [["a"], ["b"], ["c"]], feature_names=names)
     best = explain(model, X[:1], n_labels=1).labels[0]
     assert best.name == "a"
     assert best.slots[0].margin.contributions[0].name == "apple"
@@ -154,7 +154,7 @@ def test_names_are_shown_where_the_model_has_them():
 
 def test_a_tree_without_levels_has_no_path():
     X = np.eye(3, dtype=np.float32)
-    found = explain(XRLinear(verbose=False).fit(X, X), X[:1])
+    found = explain(XRLinear(verbose=0).fit(X, X), X[:1])
     assert found.levels == []
     assert found.labels[0].slots[0].path == []
 
@@ -185,7 +185,7 @@ def test_only_weights_of_the_document_are_looked_up():
     columns = rng.integers(100_000, size=8000)
     X = sp.csr_array((np.ones(8000), columns, starts), shape=(400, 100_000))
     Y = rng.random((400, 300)) < 0.01
-    model = XRLinear(max_leaf_size=10, max_iter=2, verbose=False).fit(X, Y)
+    model = XRLinear(max_leaf_size=10, max_iter=2, verbose=0).fit(X, Y)
     explain(model, X[[0]])
     began = time.perf_counter()
     explain(model, X[[1]])

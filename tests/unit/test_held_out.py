@@ -43,7 +43,7 @@ class Recorder:
 
 
 def small_model(**parameters):
-    return XRLinear(**{"max_leaf_size": 8, "beam_size": 2, "verbose": False} | parameters)
+    return XRLinear(**{"max_leaf_size": 8, "beam_size": 2, "verbose": 0} | parameters)
 
 
 def assert_same_model(one, other):
@@ -163,7 +163,7 @@ def test_empty_documents_and_documents_without_labels_are_no_trouble(parameters)
 )
 def test_the_model_depends_on_the_seed_and_not_on_threads(parameters):
     one, again, other = (
-        small_model(match_folds=3, n_threads=n_threads, seed=seed, **parameters).fit(
+        small_model(match_folds=3, n_jobs=n_threads, random_state=seed, **parameters).fit(
             SMALL.X, SMALL.Y
         )
         for n_threads, seed in ((1, 0), (2, 0), (2, 1))

@@ -48,16 +48,16 @@ def random_rows(n_columns, n_stored):
 X, Y = random_rows(4000, 40), random_rows(n_labels, 3)
 try:
     if wanted == "Predicting":
-        model = XRLinear(n_threads=2, **parameters).fit(X[:2000], Y[:2000])
+        model = XRLinear(n_jobs=2, **parameters).fit(X[:2000], Y[:2000])
         print("begin", flush=True)
         model.predict_top_k(X)
     else:
-        XRLinear(n_threads=2, **parameters).fit(X, Y)
+        XRLinear(n_jobs=2, **parameters).fit(X, Y)
 except KeyboardInterrupt:
     print(time.time(), flush=True)
 """
-FOREVER = {"tolerance": 1e-30, "max_iter": 10**9}
-QUICK = {"tolerance": 1e9, "max_iter": 1}
+FOREVER = {"tol": 1e-30, "max_iter": 10**9}
+QUICK = {"tol": 1e9, "max_iter": 1}
 # Documents, labels, and parameters that make just this phase a long one.
 PHASES = {
     "Label tree": (200_000, 200_000, {"max_leaf_size": 2}),

@@ -15,7 +15,7 @@ from tests.small_problems import (
     train_slots,
 )
 
-EXACT = {"tolerance": 1e-5, "max_iter": 2000, "threshold": 0.0}
+EXACT = {"tolerance": 1e-5, "max_iter": 2000, "min_weight": 0.0}
 
 
 def stored(weights):
@@ -52,7 +52,7 @@ def test_a_threshold_of_zero_keeps_every_weight_but_no_zeros(problem):
 def test_weights_below_the_threshold_are_dropped_and_the_others_left_alone(problem):
     X, Y = problem
     everything = stored(train_slots(X, Y, ALL_FIVE, **EXACT))
-    trained = train_slots(X, Y, ALL_FIVE, **EXACT | {"threshold": 0.5})
+    trained = train_slots(X, Y, ALL_FIVE, **EXACT | {"min_weight": 0.5})
     expected = [
         {feature: weight for feature, weight in slot.items() if abs(weight) >= 0.5}
         for slot in everything
@@ -164,7 +164,7 @@ def test_a_large_cluster_is_trained_like_small_ones():
     rng = np.random.default_rng(4)
     X = random_features(rng, 1100, 1000, density=1.0)
     Y = rng.random((1100, 18)) < X[:, :18] * 10
-    how = {"max_iter": 3, "threshold": 0.2}
+    how = {"max_iter": 3, "min_weight": 0.2}
     clusters = clusters_of(range(18), n_labels=18)
     one = train_slots(X, Y, clusters, **how)
     assert_same(one, train_slots(X, Y, clusters, **how, n_threads=3))

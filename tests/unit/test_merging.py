@@ -75,8 +75,8 @@ def overlapping_model(seed=0, *, n_documents=120, n_labels=40, **parameters):
         "beam_size": 5,
         "copies": 3,
         "assignment": "closed_form",
-        "n_threads": 2,
-        "verbose": False,
+        "n_jobs": 2,
+        "verbose": 0,
     }
     return XRLinear(**defaults | parameters).fit(X, Y), X
 
@@ -137,7 +137,7 @@ def test_more_labels_asked_for_than_there_are_leaves_places_empty():
 def test_labels_with_equal_scores_come_in_the_order_of_their_numbers():
     X, Y = random_problem(np.random.default_rng(1), n_labels=2)
     Y = Y[:, [0, 1, 0, 0, 1, 0]]  # labels 0, 2, 3 and 5 are one, and so are 1 and 4
-    model = XRLinear(copies=1, rounds=0, verbose=False).fit(X, Y)
+    model = XRLinear(copies=1, rounds=0, verbose=0).fit(X, Y)
     for k in (1, 3, 6):
         labels, scores = model.predict_top_k(X, k)
         for row, row_scores in zip(labels, scores, strict=True):
@@ -149,8 +149,8 @@ def test_labels_with_equal_scores_come_in_the_order_of_their_numbers():
 @pytest.mark.parametrize("n_threads", [2, 5])
 @pytest.mark.parametrize("copies", [1, 3])
 def test_predictions_do_not_depend_on_the_number_of_threads(copies, n_threads):
-    one, X = overlapping_model(copies=copies, n_threads=1)
-    many, _ = overlapping_model(copies=copies, n_threads=n_threads)
+    one, X = overlapping_model(copies=copies, n_jobs=1)
+    many, _ = overlapping_model(copies=copies, n_jobs=n_threads)
     for expected, found in zip(one.predict_top_k(X, 7), many.predict_top_k(X, 7), strict=True):
         np.testing.assert_array_equal(expected, found)
 

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from polyseme import XRLinear
-from polyseme.estimators.parameters import check_parameters
+from polyseme.estimators.parameters import NONE, RENAMED, check_parameters, number_above
+from polyseme.machine.threads import count_jobs, count_threads
 
 WHOLE = {
     "copies": 1,
@@ -13,13 +14,12 @@ WHOLE = {
     "branching": 2,
     "max_leaf_size": 1,
     "max_iter": 1,
-    "seed": 0,
+    "random_state": 0,
     "max_cluster_size": 1,
     "max_weights_per_label": 1,
-    "n_threads": 1,
 }
-OPTIONAL = ("max_cluster_size", "max_weights_per_label", "n_threads")
-NUMBERS = ("cost", "tolerance", "threshold", "bias")
+OPTIONAL = ("max_cluster_size", "max_weights_per_label")
+NUMBERS = ("C", "tol", "min_weight", "bias")
 CHOICES = {
     "assignment": ("closed_form", "coverage", "capped", "random", "adaptive"),
     "loss": ("squared-hinge", "logistic"),
@@ -27,6 +27,7 @@ CHOICES = {
     "activation": ("l3-hinge", "sigmoid", "none"),
     "merge": ("mean", "sum", "max"),
     "weight_bits": (8, 32),
+    "verbose": (0, 1),
 }
 FOLDS = "match_folds"
 SWITCHES = ("finetune_matcher", "sense_positives")
@@ -40,8 +41,24 @@ def refused(name, value):
 
 
 def test_every_parameter_is_looked_at_here():
-    known = {*WHOLE, *NUMBERS, *CHOICES, *SWITCHES, FOLDS, "verbose"}
-    assert set(inspect.signature(XRLinear).parameters) == known
+    known = {*WHOLE, *NUMBERS, *CHOICES, *SWITCHES, FOLDS, "n_jobs"}
+    assert set(inspect.signature(XRLinear).parameters) == known == set(XRLinear._constraints)
+
+
+def test_another_estimator_brings_its_own_constraints():
+    class Baker(XRLinear):
+        _constraints = XRLinear._constraints | {"heat": NONE | number_above(10)}
+
+        def __init__(self, copies=2, heat=None):
+            super().__init__(copies=copies)
+            self.heat = heat
+
+    check_parameters(Baker())
+    check_parameters(Baker(heat=11))
+    with pytest.raises(ValueError, match=r"^heat must be None or a number above 10 that .* not 9"):
+        check_parameters(Baker(heat=9))
+    with pytest.raises(ValueError, match=r"^copies must be"):
+        check_parameters(Baker(copies=0))
 
 
 def test_the_defaults_are_fine():
@@ -60,7 +77,9 @@ def test_the_defaults_are_those_of_the_paper_and_the_design():
 def test_a_count_below_its_least_is_refused(name, least):
     check_parameters(XRLinear(**{name: least}))
     check_parameters(XRLinear(**{name: np.int64(least)}))
-    assert f"from {least} to 2147483647, not {least - 1}" in refused(name, least - 1)
+    message = refused(name, least - 1)
+    assert f"from {least} to 2147483647" in message
+    assert message.endswith(f", not {least - 1}.")
 
 
 @pytest.mark.parametrize("name", WHOLE)
@@ -83,17 +102,17 @@ def test_a_number_that_makes_no_sense_is_refused(name, value):
     assert "a number" in refused(name, value)
 
 
-def test_zero_is_a_threshold_and_a_bias_but_no_cost_and_no_tolerance():
-    check_parameters(XRLinear(threshold=0, bias=np.float32(0)))
-    refused("cost", 0)
-    refused("tolerance", 0.0)
+def test_zero_is_a_least_weight_and_a_bias_but_no_c_and_no_tolerance():
+    check_parameters(XRLinear(min_weight=0, bias=np.float32(0)))
+    refused("C", 0)
+    refused("tol", 0.0)
 
 
 @pytest.mark.parametrize(("name", "choices"), CHOICES.items())
 def test_a_choice_is_one_of_a_list_that_the_message_shows(name, choices):
     for choice in choices:
         check_parameters(XRLinear(**{name: choice}))
-    for value in ["something", "", None, 1, np.array(choices)]:
+    for value in ["something", "", None, 3, np.array(choices)]:
         message = refused(name, value)
         assert all(repr(choice) in message for choice in choices)
 
@@ -118,3 +137,44 @@ def test_nothing_is_checked_before_fit():
         ValueError, match="copies must be a whole number from 1 to 2147483647, not 0"
     ):
         model.fit(np.eye(2), [["a"], ["b"]])
+
+
+@pytest.mark.parametrize(("old", "new"), RENAMED.items())
+def test_an_old_name_is_refused_with_the_new_one(old, new):
+    with pytest.raises(
+        TypeError, match=f"^XRLinear has no parameter '{old}'; it is called {new}.$"
+    ):
+        XRLinear(**{old: 1})
+    with pytest.raises(
+        ValueError, match=f"^XRLinear has no parameter '{old}'; it is called {new}.$"
+    ):
+        XRLinear().set_params(**{old: 1})
+
+
+def test_other_unknown_names_are_refused_as_ever():
+    with pytest.raises(TypeError, match="unexpected keyword argument 'kopies'"):
+        XRLinear(kopies=1)
+    with pytest.raises(ValueError, match="Invalid parameter 'kopies'"):
+        XRLinear().set_params(kopies=1)
+
+
+def test_chance_has_a_number_so_that_models_can_be_had_again():
+    assert "(the same number gives the same model), not None." in refused("random_state", None)
+
+
+def test_verbose_may_be_a_truth():
+    for value in (True, False):
+        check_parameters(XRLinear(verbose=value))
+
+
+def test_jobs_are_counted_as_in_scikit_learn():
+    n_cores = count_threads(None)
+    assert count_jobs(None) == count_jobs(-1) == n_cores
+    assert count_jobs(-2) == max(1, n_cores - 1)
+    assert count_jobs(-1000) == 1
+    assert count_jobs(np.int64(3)) == 3
+
+
+@pytest.mark.parametrize("value", [0, 2.0, "2", True, [2], float("nan"), 2**40])
+def test_jobs_that_cannot_be_counted_are_refused(value):
+    assert "None or -1 for all cores" in refused("n_jobs", value)

@@ -107,7 +107,7 @@ def test_a_ranker_in_training_tells_how_far_it_is(monkeypatch):
     monkeypatch.setattr(Progress, "phase", listening)
     # What is over in a moment tells nothing, so this is made to last.
     data = topics(n_labels=400, n_documents=8000)
-    XRLinear(max_leaf_size=400, rounds=0, n_threads=1, verbose=False).fit(data.X, data.Y)
+    XRLinear(max_leaf_size=400, rounds=0, n_jobs=1, verbose=0).fit(data.X, data.Y)
     steps = told["Training the ranker"]
     assert steps, "the ranker says nothing"
     assert steps == sorted(steps)

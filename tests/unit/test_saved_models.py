@@ -12,12 +12,14 @@ from safetensors.numpy import load_file, save
 
 import polyseme
 from polyseme import XRLinear, senses
+from polyseme.estimators.parameters import RENAMED
 from tests.model_folders import edit_manifest, manifest_of, replace_weights, weights_of
 from tests.small_data import topics
 
 DATA = topics()
 NAMES = [f"label {i}" for i in range(DATA.Y.shape[1])]
 WORDS = [f"word {i}" for i in range(DATA.X.shape[1])]
+UNSAVED = ("n_jobs", "verbose")
 
 
 def trained(**parameters):
@@ -76,8 +78,7 @@ def test_a_loaded_model_answers_exactly_like_the_saved_one(parameters, tmp_path)
 
 def test_all_that_was_learned_comes_back(model, saved):
     loaded = polyseme.load(str(saved))
-    unsaved = ("n_threads", "verbose")
-    kept = {name: value for name, value in model.get_params().items() if name not in unsaved}
+    kept = {name: value for name, value in model.get_params().items() if name not in UNSAVED}
     assert kept.items() <= loaded.get_params().items()
     assert (loaded.n_labels_, loaded.n_features_in_) == (model.n_labels_, model.n_features_in_)
     assert loaded.n_documents_ == model.n_documents_
@@ -105,9 +106,22 @@ def test_weights_are_maps_of_the_file(saved):
 
 
 def test_the_number_of_threads_belongs_to_the_machine(saved):
-    assert polyseme.load(saved).n_threads is None
-    assert polyseme.load(saved, n_threads=2).n_threads == 2
-    assert_same_answers(polyseme.load(saved, n_threads=1), polyseme.load(saved, n_threads=3))
+    assert polyseme.load(saved).n_jobs is None
+    assert polyseme.load(saved, n_jobs=2).n_jobs == 2
+    assert_same_answers(polyseme.load(saved, n_jobs=1), polyseme.load(saved, n_jobs=3))
+
+
+def test_a_model_from_before_parameters_were_renamed_is_loaded(folder, model):
+    old_names = {new: old for old, new in RENAMED.items()}
+    kept = {name: value for name, value in model.get_params().items() if name not in UNSAVED}
+    edit_description(folder, parameters={old_names.get(n, n): v for n, v in kept.items()})
+    assert_same_answers(polyseme.load(folder), model)
+    assert polyseme.load(folder).get_params() == {**kept, "n_jobs": None, "verbose": 1}
+
+
+def test_threads_are_called_jobs_when_a_model_is_loaded(saved):
+    with pytest.raises(TypeError, match="load has no parameter 'n_threads'; it is called n_jobs"):
+        polyseme.load(saved, n_threads=2)
 
 
 def test_a_loaded_model_can_be_saved_over_itself_and_trained_again(folder, model):
@@ -386,7 +400,7 @@ def test_random_damage_is_refused_or_harmless(folder, seed):
         {"parameters": {"copies": 0}},
         {"parameters": {"beam_size": 0}},
         {"parameters": {"merge": "best"}},
-        {"parameters": {"n_threads": 2}},
+        {"parameters": {"n_jobs": 2}},
         {"parameters": {"__class__": "os"}},
         {"assignments": 3},
         {"phase_seconds": "long"},

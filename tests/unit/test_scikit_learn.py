@@ -40,10 +40,10 @@ EXPECTED_FAILURES = {
 
 
 def small_model(**parameters):
-    return XRLinear(**{"max_leaf_size": 3, "beam_size": 3, "n_threads": 1, **parameters})
+    return XRLinear(**{"max_leaf_size": 3, "beam_size": 3, "n_jobs": 1, **parameters})
 
 
-@parametrize_with_checks([XRLinear(n_threads=1)])
+@parametrize_with_checks([XRLinear(n_jobs=1)])
 def test_scikit_learns_own_checks_pass(estimator, check, request):
     reason = EXPECTED_FAILURES.get(check.func.__name__)
     if reason:
@@ -55,7 +55,7 @@ def test_scikit_learns_own_checks_pass(estimator, check, request):
 
 
 def test_a_clone_has_the_parameters_but_not_the_training():
-    model = small_model(copies=3, cost=2.5).fit(DATA.X, DATA.Y)
+    model = small_model(copies=3, C=2.5).fit(DATA.X, DATA.Y)
     twin = clone(model)
     assert twin.get_params() == model.get_params()
     with pytest.raises(NotFittedError):
@@ -72,7 +72,21 @@ def test_parameters_are_set_by_name_and_unknown_ones_refused():
 
 def test_the_text_of_an_estimator_shows_what_differs_from_the_defaults():
     assert repr(XRLinear(copies=3)) == "XRLinear(copies=3)"
-    assert "XRLinear" in small_model().fit(DATA.X, DATA.Y)._repr_html_()
+
+
+def test_a_notebook_shows_parameters_and_whether_it_was_trained():
+    model = small_model(copies=3)
+    assert "min_weight" in model._repr_html_()
+    assert "<span>Not fitted</span>" in model._repr_html_()
+    assert "<span>Fitted</span>" in model.fit(DATA.X, DATA.Y)._repr_html_()
+
+
+def test_classes_are_the_names_of_the_labels_or_their_numbers():
+    model = small_model()
+    assert not hasattr(model, "classes_")
+    assert model.fit(DATA.X, DATA.Y).classes_.tolist() == list(range(DATA.Y.shape[1]))
+    assert model.fit(DATA.X[:3], [["b"], ["a", "c"], ["b"]]).classes_.tolist() == ["a", "b", "c"]
+    assert model.fit(DATA.X[:3], [[7], [5, 9], [7]]).classes_.tolist() == [5, 7, 9]
 
 
 @pytest.mark.parametrize(
@@ -133,6 +147,40 @@ def test_cross_validation_with_lists_of_names():
     assert cross_val_score(small_model(), DATA.X, names, cv=KFold(3)).min() > 0.9
 
 
+RARE = [["common", f"rare {i}"] if i % 7 == 0 else ["common"] for i in range(60)]
+ONE_LABEL = [f"rare {i}" if i % 7 == 0 else "common" for i in range(60)]
+NUMBERED = [{5, 100 + i} if i % 7 == 0 else {5} for i in range(60)]
+
+
+@pytest.mark.parametrize("labels", [RARE, ONE_LABEL, NUMBERED], ids=["names", "one", "ids"])
+def test_cross_validation_counts_labels_that_no_training_document_has_as_not_found(labels):
+    scores = cross_val_score(small_model(), DATA.X[:60], labels, cv=3, error_score="raise")
+    assert scores.min() > 0.5
+    search = GridSearchCV(small_model(), {"copies": [1, 2]}, cv=3, error_score="raise")
+    assert search.fit(DATA.X[:60], labels).best_score_ > 0.5
+
+
+def test_a_label_that_the_model_never_saw_is_not_found():
+    X, Y = DATA.X[:4], [["a"], ["b"], ["c"], ["a"]]
+    model = small_model().fit(X, Y)
+    assert model.score(X, Y) == 1
+    assert model.score(X, [["a"], ["b", "new"], ["new"], ["newer"]]) == 0.5
+    assert model.score(X, [["a"], [], ["new"], ["a"]]) == 0.5  # a document without labels counts
+    with pytest.raises(ValueError, match="labels such as 3, but the known ones are such as 'a'"):
+        model.score(X, [[3], [4], [5], [6]])
+
+
+def test_labels_of_a_model_without_names_are_numbers():
+    model = small_model().fit(DATA.X, DATA.Y)
+    lists = [set(row.nonzero()[0].tolist()) for row in DATA.Y_test.toarray()]
+    assert model.score(DATA.X_test, lists) == model.score(DATA.X_test, DATA.Y_test) == 1
+    assert model.score(DATA.X_test, [{1000} for _ in lists]) == 0
+    for n_labels in (3, 30):
+        wrong = np.zeros((DATA.X_test.shape[0], n_labels))
+        with pytest.raises(ValueError, match=f"Y has {n_labels} labels, but the model has 24"):
+            model.score(DATA.X_test, wrong)
+
+
 def test_cross_validation_in_several_processes():
     here, there = (
         cross_val_score(small_model(), DATA.X, DATA.Y.toarray(), cv=2, n_jobs=n) for n in (1, 2)
@@ -148,10 +196,10 @@ def test_cross_validated_predictions_keep_their_shape():
 
 def test_a_grid_search_over_our_parameters():
     search = GridSearchCV(
-        small_model(), {"copies": [1, 2], "cost": [1e-6, 1.0]}, cv=3, error_score="raise"
+        small_model(), {"copies": [1, 2], "C": [1e-6, 1.0]}, cv=3, error_score="raise"
     )
     search.fit(DATA.X, DATA.Y)
-    assert search.best_params_["cost"] == 1.0
+    assert search.best_params_["C"] == 1.0
     assert search.best_estimator_.score(DATA.X_test, DATA.Y_test) == 1
     assert search.predict(DATA.X_test).shape == DATA.Y_test.shape
 

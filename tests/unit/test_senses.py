@@ -42,7 +42,7 @@ def fitted(**parameters):
         beam_size=1,
         copies=2,
         assignment="closed_form",
-        verbose=False,
+        verbose=0,
         **parameters,
     )
     return model.fit(X, Y, label_names=LABELS, feature_names=WORDS), X, Y
@@ -113,7 +113,7 @@ def test_documents_go_to_their_best_sense_even_if_all_scores_are_negative():
 
 def test_numbers_stand_for_names_that_a_model_does_not_have():
     X, Y = corpus()
-    model = XRLinear(verbose=False).fit(X, Y)
+    model = XRLinear(verbose=0).fit(X, Y)
     (sense, *_) = senses_of(model, 3)
     assert all(isinstance(feature, int) for feature, _ in sense.strongest)
     assert all(isinstance(label, int) for label in sense.neighbours)
@@ -126,7 +126,7 @@ def test_unknown_labels_are_refused_with_a_sentence(trained):
         senses_of(model, "aple")
     with pytest.raises(ValueError, match="numbered from 0 to 6"):
         senses_of(model, 7)
-    nameless = XRLinear(verbose=False).fit(X, Y)
+    nameless = XRLinear(verbose=0).fit(X, Y)
     with pytest.raises(ValueError, match="no label names"):
         senses_of(nameless, "apple")
 
@@ -189,7 +189,7 @@ def test_the_slots_of_a_label_that_was_seen_once_hardly_differ():
     X = np.hstack([X, np.zeros((80, 1), dtype=np.float32)])
     Y = np.hstack([Y, np.zeros((80, 1), dtype=int)])
     X[0, 9] = Y[0, 7] = 1
-    model = XRLinear(branching=2, max_leaf_size=4, beam_size=2, verbose=False).fit(X, Y)
+    model = XRLinear(branching=2, max_leaf_size=4, beam_size=2, verbose=0).fit(X, Y)
     assert model.clusters_.copies[7] == 2
     assert not slots_differ(model, 7)
 

@@ -201,7 +201,7 @@ def test_a_beam_without_clusters_reaches_nothing():
 
 def test_slots_of_a_trained_model_stand_for_the_senses_of_labels():
     data = two_senses()
-    model = XRLinear(copies=2, max_leaf_size=8, branching=16, beam_size=2, n_threads=2)
+    model = XRLinear(copies=2, max_leaf_size=8, branching=16, beam_size=2, n_jobs=2)
     model.fit(data.X, data.Y)
     # The topic of a test document is where its words are; label and topic together are a part.
     topic = np.add.reduceat(data.X_test.toarray()[:, :96], np.arange(0, 96, 6), axis=1).argmax(1)

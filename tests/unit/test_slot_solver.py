@@ -9,7 +9,7 @@ from tests.oracles import slot_solver as oracle
 from tests.oracles.beam_search import dense_weights
 from tests.small_problems import clusters_of, random_problem, train_slots
 
-EXACT = {"tolerance": 1e-5, "max_iter": 2000, "threshold": 0.0}
+EXACT = {"tolerance": 1e-5, "max_iter": 2000, "min_weight": 0.0}
 LOSSES = ["squared-hinge", "logistic"]
 
 

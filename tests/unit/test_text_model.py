@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import pickle
 import tracemalloc
+from itertools import chain
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from safetensors.numpy import load_file
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score
 
 import polyseme
 from polyseme import TextModel, XRLinear
@@ -27,12 +32,12 @@ from polyseme.text.sense_texts import senses_in_corpus
 from tests.model_folders import edit_manifest, manifest_of
 
 TRAINING, TEST = make_corpus(1200, seed=0), make_corpus(300, seed=1)
-SMALL = {"max_leaf_size": 16, "beam_size": 4, "verbose": False, "n_threads": 2}
+SMALL = {"max_leaf_size": 16, "beam_size": 4, "verbose": 0, "n_jobs": 2}
 
 
 def fitted(corpus=TRAINING, **parameters):
     features = parameters.pop("features", TextFeatures(ngrams=(1, 1)))
-    model = TextModel(features, XRLinear(**SMALL), verbose=False, **parameters)
+    model = TextModel(features, XRLinear(**SMALL), verbose=0, **parameters)
     return model.fit(corpus.texts, corpus.labels)
 
 
@@ -63,8 +68,8 @@ def test_suggestions_are_named_ordered_and_above_the_threshold(model):
         scores = [one.score for one in labels]
         assert len(labels) <= 5
         assert scores == sorted(scores, reverse=True)
-        assert all(model.threshold <= score <= 1 for score in scores)
-        assert all(one.name == model.classifier.label_names_[one.label] for one in labels)
+        assert all(model.threshold_ <= score <= 1 for score in scores)
+        assert all(one.name == model.classifier_.label_names_[one.label] for one in labels)
     right = [labels[0].name in TEST.labels[i] for i, labels in enumerate(found) if labels]
     assert np.mean(right) > 0.7
 
@@ -105,7 +110,7 @@ def test_a_wrong_question_is_refused(model, arguments, sentence):
 
 
 def test_the_report_agrees_with_an_evaluation_on_new_texts(model):
-    report, measured = model.report, model.evaluate(records(TEST))
+    report, measured = model.report_, model.evaluate(records(TEST))
     assert report["n_documents"] == 120
     assert report["n_training_documents"] == 1080
     assert report["accuracy"]["P@1"] == pytest.approx(measured["accuracy"]["P@1"], abs=12)
@@ -120,9 +125,9 @@ def test_the_report_agrees_with_an_evaluation_on_new_texts(model):
 
 def test_a_wanted_precision_is_reached_on_held_out_documents():
     model = fitted(precision=0.9)
-    cut = model.report["threshold"]
+    cut = model.report_["threshold"]
     assert cut["precision"] >= 0.9
-    assert cut["threshold"] == model.threshold
+    assert cut["threshold"] == model.threshold_
     assert cut["wanted_precision"] == 0.9
     measured = model.evaluate(records(TEST))["threshold"]
     assert measured["precision"] > 0.8
@@ -131,26 +136,26 @@ def test_a_wanted_precision_is_reached_on_held_out_documents():
 
 def test_without_refit_the_model_is_the_one_that_was_measured():
     model = fitted(refit=False)
-    assert model.classifier.n_documents_ == 1080
-    assert model.report["refitted"] is False
+    assert model.classifier_.n_documents_ == 1080
+    assert model.report_["refitted"] is False
 
 
 def test_without_held_out_documents_there_is_no_report():
     model = fitted(held_out=0)
-    assert model.report == {}
-    assert model.calibration.method == "none"
-    assert model.threshold == 0
-    assert model.classifier.n_documents_ == 1200
+    assert model.report_ == {}
+    assert model.calibration_.method == "none"
+    assert model.threshold_ == 0
+    assert model.classifier_.n_documents_ == 1200
     assert all(0 <= one.score <= 1 for one in model.suggest(TEST.texts[:1])[0])
 
 
 def test_few_documents_are_all_learned_from():
     corpus = make_corpus(19, seed=3)
-    assert fitted(corpus).report == {}
+    assert fitted(corpus).report_ == {}
 
 
 def test_a_corpus_of_one_label_or_one_document_just_works():
-    model = TextModel(classifier=XRLinear(verbose=False), verbose=False)
+    model = TextModel(classifier=XRLinear(verbose=0), verbose=0)
     assert model.fit(["a cat"], [["x"]]).suggest(["cat"], threshold=0)[0][0].name == "x"
     model.fit([f"a cat {i}" for i in range(40)], [["x"]] * 40)
     assert model.suggest(["cat"])[0][0].name == "x"
@@ -158,10 +163,10 @@ def test_a_corpus_of_one_label_or_one_document_just_works():
 
 def test_the_same_seed_gives_the_same_model_for_any_number_of_threads(model):
     again = TextModel(
-        TextFeatures(ngrams=(1, 1)), XRLinear(**{**SMALL, "n_threads": 1}), verbose=False
+        TextFeatures(ngrams=(1, 1)), XRLinear(**{**SMALL, "n_jobs": 1}), verbose=0
     ).fit(TRAINING.texts, TRAINING.labels)
     assert again.suggest(TEST.texts) == model.suggest(TEST.texts)
-    assert again.report == model.report
+    assert again.report_ == model.report_
 
 
 def test_labels_that_the_model_does_not_know_count_as_not_found(model):
@@ -280,9 +285,9 @@ def test_the_examples_of_a_slot_are_the_surest_first():
 
 def test_texts_without_labels_are_left_out_and_counted():
     texts, labels = [*TRAINING.texts[:40], "untagged"], [*TRAINING.labels[:40], []]
-    model = TextModel(classifier=XRLinear(verbose=False), verbose=False).fit(texts, labels)
-    assert model.n_without_labels == 1
-    assert model.classifier.n_documents_ == 40
+    model = TextModel(classifier=XRLinear(verbose=0), verbose=0).fit(texts, labels)
+    assert model.n_without_labels_ == 1
+    assert model.classifier_.n_documents_ == 40
 
 
 @pytest.mark.parametrize(
@@ -300,7 +305,7 @@ def test_texts_without_labels_are_left_out_and_counted():
 )
 def test_what_cannot_be_learned_from_is_refused(texts, labels, sentence):
     with pytest.raises(ValueError, match=sentence):
-        TextModel(verbose=False).fit(texts, labels)
+        TextModel(verbose=0).fit(texts, labels)
 
 
 @pytest.mark.parametrize(
@@ -309,7 +314,7 @@ def test_what_cannot_be_learned_from_is_refused(texts, labels, sentence):
 )
 def test_parameters_that_make_no_sense_are_refused(parameters, sentence):
     with pytest.raises(ValueError, match=sentence):
-        TextModel(verbose=False, **parameters).fit(["a"], [["x"]])
+        TextModel(verbose=0, **parameters).fit(["a"], [["x"]])
 
 
 def test_a_fit_that_fails_leaves_the_earlier_model(model):
@@ -326,7 +331,7 @@ def test_a_vocabulary_gives_names_and_keeps_uris(tmp_path):
     uris = [[f"http://x/{name}" for name in row] for row in TRAINING.labels]
     names = {uri: uri.removeprefix("http://x/") for row in uris for uri in row}
     del names["http://x/bat"]
-    model = TextModel(TextFeatures(ngrams=(1, 1)), XRLinear(**SMALL), verbose=False)
+    model = TextModel(TextFeatures(ngrams=(1, 1)), XRLinear(**SMALL), verbose=0)
     model.fit(TRAINING.texts, uris, label_names=names)
     model.save(tmp_path / "m")
     loaded = polyseme.load(tmp_path / "m")
@@ -350,7 +355,7 @@ def test_senses_list_rows_of_a_corpus(model):
 
 
 def test_examples_of_a_slot_are_texts_of_its_label_matched_to_its_cluster(model):
-    classifier, examples = model.classifier, model.slot_examples
+    classifier, examples = model.classifier_, model.slot_examples_
     starts = {" ".join(text.split())[:100]: i for i, text in enumerate(TRAINING.texts)}
     n_found = 0
     for slot, label in enumerate(classifier.clusters_.labels):
@@ -359,7 +364,7 @@ def test_examples_of_a_slot_are_texts_of_its_label_matched_to_its_cluster(model)
         assert len(found) <= 3
         assert all(model.name_of(label) in TRAINING.labels[i] for i in found)
     assert n_found > classifier.n_labels_
-    X = model.features.transform(TRAINING.texts)
+    X = model.features_.transform(TRAINING.texts)
     tank = classifier.clusters_.slots_of(model.label_number("tank"))
     matched = classifier.matcher_.match(SparseRows.from_scipy(X), classifier.beam_size).to_scipy()
     having = [i for i, labels in enumerate(TRAINING.labels) if "tank" in labels]
@@ -372,7 +377,7 @@ def test_examples_of_a_slot_are_texts_of_its_label_matched_to_its_cluster(model)
 def test_no_examples_are_kept_if_none_are_wanted(tmp_path):
     model = fitted(make_corpus(60, seed=2), examples=0)
     model.save(tmp_path / "m")
-    assert polyseme.load(tmp_path / "m").slot_examples is None
+    assert polyseme.load(tmp_path / "m").slot_examples_ is None
 
 
 # Saving
@@ -389,15 +394,15 @@ def test_no_examples_are_kept_if_none_are_wanted(tmp_path):
 def test_a_loaded_model_suggests_the_same(features, tmp_path):
     model = fitted(make_corpus(200, seed=2), features=features)
     model.save(tmp_path / "m")
-    loaded = polyseme.load(tmp_path / "m", n_threads=2)
+    loaded = polyseme.load(tmp_path / "m", n_jobs=2)
     assert isinstance(loaded, TextModel)
     assert loaded.suggest(TEST.texts, threshold=0) == model.suggest(TEST.texts, threshold=0)
-    assert loaded.threshold == model.threshold
-    assert loaded.report == json.loads(json.dumps(model.report))
-    assert loaded.features.get_params() == model.features.get_params()
-    assert loaded.classifier.n_threads == 2
-    for slot in range(model.classifier.clusters_.n_slots):
-        assert loaded.slot_examples.of(slot) == model.slot_examples.of(slot)
+    assert loaded.threshold_ == model.threshold_
+    assert loaded.report_ == json.loads(json.dumps(model.report_))
+    assert loaded.features_.get_params() == model.features_.get_params()
+    assert loaded.classifier_.n_jobs == 2
+    for slot in range(model.classifier_.clusters_.n_slots):
+        assert loaded.slot_examples_.of(slot) == model.slot_examples_.of(slot)
 
 
 def test_no_file_of_a_model_is_a_pickle(saved, monkeypatch):
@@ -501,3 +506,126 @@ def test_names_that_do_not_fit_are_refused(saved, tmp_path):
         save_model(tmp_path / "bad", stored.description, stored.arrays, names)
         with pytest.raises(ValueError, match=sentence):
             polyseme.load(tmp_path / "bad")
+
+
+# Among scikit-learn's tools
+
+
+def small_text_model(**parameters):
+    features = TextFeatures(ngrams=(1, 1))
+    return TextModel(features, XRLinear(**SMALL), verbose=0, **parameters)
+
+
+def test_fit_leaves_the_parameters_as_they_were():
+    model = TextModel(held_out=0.2, verbose=0)
+    before = model.get_params()
+    model.fit(TRAINING.texts[:60], TRAINING.labels[:60])
+    assert model.get_params() == before
+    assert (model.features, model.classifier) == (None, None)
+    given = small_text_model()
+    features, classifier = given.features, given.classifier
+    given.fit(TRAINING.texts[:60], TRAINING.labels[:60])
+    assert (given.features, given.classifier) == (features, classifier)
+    assert not hasattr(classifier, "clusters_")
+    assert not hasattr(features, "idf_")
+
+
+def test_a_clone_has_the_parameters_but_not_the_training(model):
+    twin = clone(model)
+    assert twin.get_params()["classifier__max_leaf_size"] == 16
+    assert repr(twin) == repr(model)
+    assert not hasattr(twin, "classifier_")
+    for use in (
+        lambda: twin.suggest(["a"]),
+        lambda: twin.predict(["a"]),
+        lambda: twin.score(["a"], [["x"]]),
+        lambda: twin.evaluate([Record("a", ("x",))]),
+        lambda: twin.label_number("x"),
+    ):
+        with pytest.raises(NotFittedError, match="This TextModel is not fitted yet"):
+            use()
+
+
+def test_a_copy_of_a_trained_model_suggests_the_same(model):
+    twin = pickle.loads(pickle.dumps(model))
+    assert twin.suggest(TEST.texts[:20]) == model.suggest(TEST.texts[:20])
+    assert repr(copy.deepcopy(model)) == repr(model)
+
+
+def test_a_loaded_model_has_the_parameters_that_it_was_trained_with(model, saved):
+    loaded = polyseme.load(saved, n_jobs=2).set_params(verbose=0, classifier__verbose=0)
+    assert repr(loaded) == repr(model)
+    again = loaded.fit(TRAINING.texts, TRAINING.labels)
+    assert again.suggest(TEST.texts[:50]) == model.suggest(TEST.texts[:50])
+
+
+def test_predictions_are_the_names_that_are_suggested(model):
+    predicted = model.predict(np.array(TEST.texts[:30]))
+    assert predicted.shape == (30,)
+    suggested = model.suggest(TEST.texts[:30])
+    assert predicted.tolist() == [[one.name for one in labels] for labels in suggested]
+    assert model.predict([]).tolist() == []
+
+
+def test_the_score_is_p_at_1_as_a_fraction(model):
+    measured = model.evaluate(records(TEST))["accuracy"]["P@1"]
+    assert model.score(TEST.texts, TEST.labels) == pytest.approx(measured / 100)
+    odd = [["unheard of"], *TEST.labels[1:]]
+    assert model.score(TEST.texts, odd) <= model.score(TEST.texts, TEST.labels)
+    assert model.score(TEST.texts[:3], [["unheard of"], [], ["so was this"]]) == 0
+    with pytest.raises(ValueError, match="there are no documents"):
+        model.score([], [])
+
+
+def test_classes_are_the_names_of_the_labels(model):
+    assert model.classes_.tolist() == list(model.classifier_.label_names_)
+
+
+def test_cross_validation_and_a_grid_search_over_both_parts():
+    texts, labels = TRAINING.texts[:300], [list(row) for row in TRAINING.labels[:300]]
+    labels[7] = ["seen once"]
+    plain = small_text_model(examples=0)
+    assert cross_val_score(plain, texts, labels, cv=3, error_score="raise").min() > 0.3
+    predicted = cross_val_predict(plain, texts, labels, cv=3)
+    assert len(predicted) == 300
+    assert all(set(row) <= set(chain.from_iterable(labels)) for row in predicted)
+    grid = {"classifier__copies": [1, 2], "features__ngrams": [(1, 1), (1, 2)]}
+    search = GridSearchCV(TextModel(examples=0, verbose=0), grid, cv=2, error_score="raise")
+    search.fit(texts, labels)
+    assert search.best_score_ > 0.3
+    assert search.best_estimator_.features_.ngrams == search.best_params_["features__ngrams"]
+    assert search.predict(TEST.texts[:2]).shape == (2,)
+
+
+def test_old_names_of_attributes_tell_the_new_ones(model):
+    for name in ("threshold", "report", "reading", "label_uris", "training_data"):
+        with pytest.raises(AttributeError, match=f"no attribute '{name}'; it is called {name}_"):
+            getattr(model, name)
+    with pytest.raises(AttributeError, match="'TextModel' object has no attribute 'nonsense'"):
+        _ = model.nonsense
+
+
+def test_a_notebook_shows_both_parts_and_whether_it_was_trained(model):
+    assert "<span>Fitted</span>" in model._repr_html_()
+    assert "<span>Not fitted</span>" in clone(model)._repr_html_()
+    assert all(name in model._repr_html_() for name in ("TextFeatures", "XRLinear", "held_out"))
+
+
+@pytest.mark.parametrize(
+    ("parameters", "sentence"),
+    [
+        ({"classifier": "linear"}, "classifier must be None or a PartitionedClassifier"),
+        ({"features": 3}, "features must be None or a TextFeatures"),
+        ({"refit": "no"}, "refit must be True or False"),
+        ({"examples": -1}, "examples must be a whole number from 0"),
+        ({"precision": "high"}, "precision must be None or a share above 0 and at most 1"),
+        ({"classifier": XRLinear(copies=0)}, "copies must be a whole number from 1"),
+    ],
+)
+def test_parameters_are_checked_before_anything_is_read(parameters, sentence):
+    def texts():
+        raise AssertionError("it was read")
+        yield
+
+    with pytest.raises(ValueError, match=sentence):
+        TextModel(**parameters).fit_records(texts())

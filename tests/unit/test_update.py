@@ -18,7 +18,7 @@ from polyseme.training.training_rows import cluster_targets
 from polyseme.training.update import place_labels, updated
 from tests.small_data import topics, two_senses
 
-SMALL = {"max_leaf_size": 8, "branching": 4, "beam_size": 4, "verbose": False, "n_threads": 2}
+SMALL = {"max_leaf_size": 8, "branching": 4, "beam_size": 4, "verbose": 0, "n_jobs": 2}
 
 
 def split(data, n_new_labels):
@@ -199,7 +199,7 @@ def test_an_updated_model_is_saved_with_its_history_and_updated_again(case, grow
 
 def test_the_number_of_threads_changes_nothing(case, grown):
     _, _, parts = case
-    alone = XRLinear(**SMALL | {"n_threads": 1}).fit(*parts[:2])
+    alone = XRLinear(**SMALL | {"n_jobs": 1}).fit(*parts[:2])
     one, _ = updated(alone, *parts)
     np.testing.assert_array_equal(one.ranker_.weights.bytes, grown[0].ranker_.weights.bytes)
 

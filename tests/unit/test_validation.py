@@ -335,3 +335,12 @@ def test_a_transposed_pattern_lists_the_rows_of_each_column():
     by_column = SparsePattern.from_scipy(sp.csr_array(dense)).transpose()
     assert_canonical(by_column)
     np.testing.assert_array_equal(by_column.to_scipy().toarray(), dense.T != 0)
+
+
+def test_labels_that_are_not_known_get_columns_after_the_known_if_that_is_wanted():
+    rows = [["z", "b"], ["a"], []]
+    labels, names = check_labels(rows, 3, label_names=["b", "c"], allow_unknown=True)
+    assert names == ["b", "c", "a", "z"]
+    assert labels.to_scipy().toarray().tolist() == [[1, 0, 0, 1], [0, 0, 1, 0], [0, 0, 0, 0]]
+    with pytest.raises(ValueError, match="not among the 2 known labels"):
+        check_labels(rows, 3, label_names=["b", "c"])

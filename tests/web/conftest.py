@@ -29,8 +29,8 @@ TEXT = "The crew of the tank crossed the river under fire and the armour held."
 def text_folder(tmp_path_factory):
     """A model that takes texts; "tank" and other labels have two senses."""
     corpus = make_corpus(700, seed=0)
-    classifier = XRLinear(max_leaf_size=16, beam_size=3, assignment="coverage", verbose=False)
-    model = TextModel(classifier=classifier, verbose=False).fit(corpus.texts, corpus.labels)
+    classifier = XRLinear(max_leaf_size=16, beam_size=3, assignment="coverage", verbose=0)
+    model = TextModel(classifier=classifier, verbose=0).fit(corpus.texts, corpus.labels)
     folder = tmp_path_factory.mktemp("models") / "demo"
     model.save(folder)
     return folder
@@ -41,7 +41,7 @@ def plain_folder(tmp_path_factory):
     """A model without any names, which takes features only."""
     data = topics()
     folder = tmp_path_factory.mktemp("models") / "plain"
-    XRLinear(max_leaf_size=4, verbose=False).fit(data.X, data.Y).save(folder)
+    XRLinear(max_leaf_size=4, verbose=0).fit(data.X, data.Y).save(folder)
     return folder
 
 
@@ -51,7 +51,7 @@ def named_folder(tmp_path_factory):
     data = topics(n_labels=8)
     names = [f"word {i}" for i in range(data.X.shape[1])]
     labels = [f"Topic {i}" for i in range(8)]
-    model = XRLinear(max_leaf_size=100, verbose=False)
+    model = XRLinear(max_leaf_size=100, verbose=0)
     model.fit(data.X, data.Y, feature_names=names, label_names=labels)
     folder = tmp_path_factory.mktemp("models") / "named"
     model.save(folder)

@@ -75,7 +75,7 @@ def test_a_label_shows_its_senses(client, store):
         assert shown["share"] == pytest.approx(sense.share, abs=1e-4)
         assert [(one["name"], one["weight"]) for one in shown["words"]] == sense.strongest
         assert [one["name"] for one in shown["neighbours"]] == sense.neighbours
-        assert shown["examples"] == store.current().model.slot_examples.of(sense.slot)
+        assert shown["examples"] == store.current().model.slot_examples_.of(sense.slot)
     assert any(shown["examples"] for shown in found["senses"])
 
 
@@ -171,15 +171,15 @@ def test_features_are_explained_as_well(client):
 
 def test_quality_is_the_report_of_the_model(client, store):
     found = get(client, "/v1/quality")
-    assert found["report"]["accuracy"] == store.current().model.report["accuracy"]
-    assert found["threshold"] == store.current().model.threshold
+    assert found["report"]["accuracy"] == store.current().model.report_["accuracy"]
+    assert found["threshold"] == store.current().model.threshold_
     assert get(client, "/v1/quality", model="plain")["report"] is None
     assert found["added_since_report"] is None
 
 
 def test_quality_lists_all_phases_of_a_text_model(client, store):
     seconds = get(client, "/v1/quality")["seconds"]
-    assert list(seconds.items()) == list(store.current().model.phase_seconds.items())
+    assert list(seconds.items()) == list(store.current().model.phase_seconds_.items())
     assert {"Computing features", "Training without held-out documents"} <= set(seconds)
     assert "Training the ranker" in get(client, "/v1/quality", model="plain")["seconds"]
 
@@ -187,7 +187,7 @@ def test_quality_lists_all_phases_of_a_text_model(client, store):
 def test_quality_says_what_was_added_since_the_report(text_folder, plain_folder, tmp_path):
     for name, folder in (("demo", text_folder), ("plain", plain_folder)):
         model = polyseme.load(folder)
-        getattr(model, "classifier", model).updates_ = [
+        getattr(model, "classifier_", model).updates_ = [
             {"n_documents": 300, "n_labels": 20},
             {"n_documents": 5, "n_labels": 0},
         ]

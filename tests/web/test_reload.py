@@ -22,7 +22,7 @@ QUESTION = {"features": [[0, 1.0]], "limit": 1}
 
 def save_model(folder, names):
     X = np.eye(3, dtype=np.float32)
-    XRLinear(verbose=False).fit(X, X, label_names=names).save(folder)
+    XRLinear(verbose=0).fit(X, X, label_names=names).save(folder)
 
 
 @pytest.fixture

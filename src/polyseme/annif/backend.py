@@ -62,7 +62,7 @@ class PolysemeBackend(AnnifLearningBackend):  # type: ignore[misc]
     def initialize(self, parallel: bool = False) -> None:
         """Load the model, if it is not loaded; processes side by side get a thread each."""
         if self._ready is None:
-            self._ready = self._made_ready(self._load(n_threads=1 if parallel else None))
+            self._ready = self._made_ready(self._load(n_jobs=1 if parallel else None))
 
     def _train(self, corpus: Any, params: dict[str, Any], jobs: int = 0) -> None:
         model = self._untrained(params, jobs)
@@ -74,7 +74,7 @@ class PolysemeBackend(AnnifLearningBackend):  # type: ignore[misc]
         names = names_of_subjects(self.project.subjects, self.project.vocab_lang)
         with self._one_sentence():
             model.fit_records(open_corpus(self._train_file), label_names=names)
-            model.reading = {"analyzer": self._analyzer_spec}
+            model.reading_ = {"analyzer": self._analyzer_spec}
             model.save(self._model_folder)
         self.info(_what_was_trained(model))
         self._ready = self._made_ready(model)
@@ -82,8 +82,8 @@ class PolysemeBackend(AnnifLearningBackend):  # type: ignore[misc]
     def _learn(self, corpus: Any, params: dict[str, Any]) -> None:
         with self._learning:
             # Whoever is suggesting keeps the present model, so the new one is another object.
-            model = self._load(n_threads=None)
-            if model.training_data is None:
+            model = self._load(n_jobs=None)
+            if model.training_data_ is None:
                 raise NotSupportedException(
                     "the model was trained without allow_learn=true and does not hold the "
                     "documents that learning needs; train the project again",
@@ -94,7 +94,7 @@ class PolysemeBackend(AnnifLearningBackend):  # type: ignore[misc]
                 raise NotSupportedException(
                     "Cannot learn from documents without subjects of the vocabulary"
                 )
-            taken = map(str, model.classifier.label_names_ or ())
+            taken = map(str, model.classifier_.label_names_ or ())
             names = names_of_subjects(self.project.subjects, self.project.vocab_lang, taken)
             with self._one_sentence(ConfigurationException):
                 keep_matcher = read_setting(params, "keep_matcher", "bool", False)
@@ -115,9 +115,11 @@ class PolysemeBackend(AnnifLearningBackend):  # type: ignore[misc]
             if limit < 1:
                 raise ValueError(f"limit must be a whole number of at least 1, not {limit}.")
         model, subject_ids = self._ready.model, self._ready.subject_ids
-        X = model.features.rows([self._prepared(document.text) for document in documents])
-        labels, scores = model.classifier.predict_top_k(X, min(limit, model.classifier.n_labels_))
-        probabilities = model.calibration(scores)
+        X = model.features_.rows([self._prepared(document.text) for document in documents])
+        labels, scores = model.classifier_.predict_top_k(
+            X, min(limit, model.classifier_.n_labels_)
+        )
+        probabilities = model.calibration_(scores)
         ids = subject_ids[labels]
         has_words = np.diff(X.starts) > 0
         kept = (labels >= 0) & (ids >= 0) & (probabilities > 0) & has_words[:, np.newaxis]
@@ -132,7 +134,7 @@ class PolysemeBackend(AnnifLearningBackend):  # type: ignore[misc]
                 params,
                 analyzer="token" if self.project.analyzer_spec else "word",
                 keep_data=annif.util.boolean(params.get("allow_learn", False)),
-                n_threads=jobs or None,
+                n_jobs=jobs or None,
             )
 
     def _keep_documents(self, corpus: Any) -> None:
@@ -161,18 +163,18 @@ class PolysemeBackend(AnnifLearningBackend):  # type: ignore[misc]
             self._check_analyzer(analyzer_of_file(self._train_file), "The kept documents were")
         self.info("reusing documents of an earlier training")
 
-    def _load(self, n_threads: int | None) -> TextModel:
+    def _load(self, n_jobs: int | None) -> TextModel:
         if not (self._model_folder / "model.json").exists():
             raise NotInitializedException(
                 f"model {self._model_folder} not found", backend_id=self.backend_id
             )
         self.debug(f"loading model from {self._model_folder}")
         with self._one_sentence():
-            model = load(self._model_folder, n_threads=n_threads)
-            if not isinstance(model, TextModel) or model.label_uris is None:
+            model = load(self._model_folder, n_jobs=n_jobs)
+            if not isinstance(model, TextModel) or model.label_uris_ is None:
                 raise ValueError(f"{self._model_folder} was not trained by Annif.")
-        self._check_analyzer(model.reading.get("analyzer"), "The model was")
-        model.verbose = model.classifier.verbose = False
+        self._check_analyzer(model.reading_.get("analyzer"), "The model was")
+        model.verbose = model.classifier_.verbose = 0
         return model
 
     def _check_analyzer(self, used: str | None, what: str) -> None:
@@ -186,7 +188,7 @@ class PolysemeBackend(AnnifLearningBackend):  # type: ignore[misc]
     def _made_ready(self, model: TextModel) -> _Ready:
         # By URI, since numbers change when a vocabulary is loaded anew.
         by_uri = self.project.subjects.by_uri
-        found = [by_uri(str(uri), warnings=False) for uri in model.label_uris or ()]
+        found = [by_uri(str(uri), warnings=False) for uri in model.label_uris_ or ()]
         return _Ready(model, np.array([-1 if one is None else one for one in found], np.int64))
 
     def _records(self, corpus: Any) -> Iterator[Any]:
@@ -230,12 +232,13 @@ class PolysemeBackend(AnnifLearningBackend):  # type: ignore[misc]
 
 
 def _what_was_trained(model: TextModel) -> str:
-    classifier = model.classifier
+    classifier = model.classifier_
     trained = f"learned {classifier.n_labels_} subjects from {classifier.n_documents_} documents"
-    if not model.report:
+    if not model.report_:
         return f"{trained}; too few documents to hold some out, so scores are not probabilities"
-    figures, cut = model.report["accuracy"], model.report["threshold"]
+    report = model.report_
+    figures, cut = report["accuracy"], report["threshold"]
     return (
-        f"{trained}; on {model.report['n_documents']} held-out ones P@1 is {figures['P@1']:.1f}%, "
+        f"{trained}; on {report['n_documents']} held-out ones P@1 is {figures['P@1']:.1f}%, "
         f"and best F1 is at threshold {cut['threshold']:.2f}"
     )

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from polyseme.estimators.parameters import check_parameters
+from polyseme.estimators.parameters import RENAMED
 from polyseme.estimators.xr_linear import XRLinear
 from polyseme.text import TextFeatures, TextModel
 
@@ -20,7 +20,7 @@ _KINDS = {"int": "a whole number", "float": "a number", "bool": "true or false",
 
 
 def untrained_model(
-    settings: Mapping[str, Any], *, analyzer: str, keep_data: bool, n_threads: int | None
+    settings: Mapping[str, Any], *, analyzer: str, keep_data: bool, n_jobs: int | None
 ) -> TextModel:
     """Return a model with the choices of a project, or refuse one of them with a ValueError.
 
@@ -30,7 +30,11 @@ def untrained_model(
         The project's settings, mostly texts; those that are not ours are left alone.
     analyzer : {'word', 'token'}
         See `TextFeatures`.
+    n_jobs : int or None
+        What Annif was told on its command line; it wins over the settings.
     """
+    for old in set(RENAMED) & set(settings) - {"threshold"}:  # which Annif has as well
+        raise ValueError(f"there is no setting {old}; it is called {RENAMED[old]}.")
     ngram = read_setting(settings, "ngram", "int", 2)
     if not 1 <= ngram <= 20:
         raise ValueError(f"ngram must be a whole number from 1 to 20, not {ngram}.")
@@ -43,8 +47,8 @@ def untrained_model(
         min_documents=min_df,
         **_chosen(settings, TextFeatures, ("max_features", "sublinear", "hashing", "n_buckets")),
     )
-    ours = set(inspect.signature(XRLinear).parameters) - {"n_threads", "verbose", "threshold"}
-    classifier = XRLinear(n_threads=n_threads, **_chosen(settings, XRLinear, ours))
+    ours = _chosen(settings, XRLinear, inspect.signature(XRLinear).parameters)
+    classifier = XRLinear(**ours if n_jobs is None else {**ours, "n_jobs": n_jobs})
     model = TextModel(
         features,
         classifier,
@@ -52,8 +56,6 @@ def untrained_model(
         keep_data=keep_data,
         **_chosen(settings, TextModel, ("held_out", "refit", "precision")),
     )
-    features.check_parameters()
-    check_parameters(classifier)
     model.check_parameters()
     return model
 

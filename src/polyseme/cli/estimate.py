@@ -13,6 +13,7 @@ from polyseme.cli.shared import console, plain_table, print_json
 from polyseme.cost.estimate import Range, TrainingEstimate, estimate_training
 from polyseme.cost.memory import available_memory
 from polyseme.machine.progress import Progress
+from polyseme.machine.threads import count_jobs
 
 __all__ = ["estimate_on_matrices", "print_estimate"]
 
@@ -30,7 +31,7 @@ def estimate_on_matrices(model: XRLinear, data: Path, as_json: bool) -> None:
     progress = Progress()
     with progress:
         with progress.phase(READING):
-            dataset = datasets.load(data, n_threads=model.n_threads)
+            dataset = datasets.load(data, n_threads=count_jobs(model.n_jobs))
         with progress.phase("Training on samples"):
             found = estimate_training(
                 model, dataset.X_train, dataset.Y_train, label_names=dataset.label_names
@@ -103,7 +104,7 @@ def advice(model: XRLinear, found: TrainingEstimate) -> str:
     ):
         return ""
     ways = {
-        "Training the ranker": ["a higher --threshold", "--max-weights-per-label"],
+        "Training the ranker": ["a higher --min-weight", "--max-weights-per-label"],
         "Training the matcher": ["fewer --threads"],
         "Training the matcher again": ["fewer --threads"],
         "Matching": ["a smaller --beam-size"],

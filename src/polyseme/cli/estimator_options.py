@@ -17,6 +17,8 @@ from typing import Any, TypeVar
 
 import click
 
+from polyseme.estimators.parameters import RENAMED
+
 if sys.version_info >= (3, 11):
     import tomllib
 else:
@@ -26,7 +28,8 @@ __all__ = ["Parameter", "parameter_options", "parameters_of", "read_config"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-SHORTER_NAMES = {"n_threads": "--threads"}
+SHORTER_NAMES = {"n_jobs": "--threads", "random_state": "--seed"}
+SWITCHES = ("verbose",)  # a number in Python, as in scikit-learn, but on or off
 METAVARS = {int: "N", float: "X", str: "NAME"}
 SPOKEN = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
 
@@ -43,7 +46,7 @@ class Parameter:
     @property
     def option(self) -> click.Option:
         """The option of this parameter; it stays None unless it was given."""
-        dashed = SHORTER_NAMES.get(self.name, "--" + self.name.replace("_", "-"))
+        dashed = _spelled(self.name)
         is_switch = self.kind is bool
         return click.Option(
             [f"{dashed}/--no-{dashed[2:]}" if is_switch else dashed, self.name],
@@ -55,7 +58,7 @@ class Parameter:
 
     @property
     def _default_text(self) -> str:
-        return str(self.default).lower() if self.kind is bool else str(self.default)
+        return str(bool(self.default)).lower() if self.kind is bool else str(self.default)
 
     def check(self, value: object, source: Path) -> None:
         """Refuse a value from a file that is of another kind than the parameter."""
@@ -78,8 +81,10 @@ def parameter_options(estimator: type) -> Callable[[Function], Function]:
 
     def decorate(function: Function) -> Function:
         known: list[click.Parameter] = getattr(function, "__click_params__", [])
+        parameters = parameters_of(estimator)
+        known.extend(_old_options([parameter.name for parameter in parameters]))
         # Click reads decorators from the bottom up, hence the reversal.
-        known.extend(parameter.option for parameter in reversed(parameters_of(estimator)))
+        known.extend(parameter.option for parameter in reversed(parameters))
         function.__click_params__ = known  # type: ignore[attr-defined]
         return function
 
@@ -95,11 +100,34 @@ def read_config(path: Path, estimator: type) -> dict[str, Any]:
     known = {parameter.name: parameter for parameter in parameters_of(estimator)}
     for key, value in values.items():
         if key not in known:
-            near = difflib.get_close_matches(key, known, n=1)
-            hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(known)}."
-            raise ValueError(f"{path}: unknown parameter {key!r}; {hint}")
+            raise ValueError(f"{path}: unknown parameter {key!r}; {_hint(key, list(known))}")
         known[key].check(value, path)
     return values
+
+
+def _spelled(name: str) -> str:
+    return SHORTER_NAMES.get(name, "--" + name.replace("_", "-"))
+
+
+def _old_options(known: list[str]) -> list[click.Option]:
+    """Return hidden options that tell what the options of before are called now."""
+    spelled = [(_spelled(old), _spelled(new)) for old, new in RENAMED.items() if new in known]
+
+    def refusing(old: str, new: str) -> click.Option:
+        def refuse(context: click.Context, option: click.Parameter, value: str | None) -> None:
+            if value is not None:
+                raise click.UsageError(f"There is no option {old}; it is called {new}.", context)
+
+        return click.Option([old], hidden=True, expose_value=False, callback=refuse)
+
+    return [refusing(old, new) for old, new in spelled if old != new]
+
+
+def _hint(key: str, known: list[str]) -> str:
+    if RENAMED.get(key) in known:
+        return f"it is called {RENAMED[key]}."
+    near = difflib.get_close_matches(key, known, n=1)
+    return f"did you mean {near[0]!r}?" if near else f"known are {', '.join(known)}."
 
 
 def _described_parameters(docstring: str) -> dict[str, str]:
@@ -117,6 +145,8 @@ def _first_paragraph(text: str) -> str:
 
 
 def _kind_of(argument: inspect.Parameter) -> type:
+    if argument.name in SWITCHES:
+        return bool
     if argument.default is not None:
         return type(argument.default)
     # Only an annotation such as `int | None` tells what an optional parameter is.

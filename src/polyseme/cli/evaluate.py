@@ -56,9 +56,9 @@ def evaluate(
     """
     with Progress() as progress:
         with progress.phase("Reading the model"):
-            loaded = polyseme.load(model, n_threads=n_threads)
+            loaded = polyseme.load(model, n_jobs=n_threads)
         if isinstance(loaded, TextModel):
-            corpus = opened_corpus(data, text_options, like=loaded.reading)
+            corpus = opened_corpus(data, text_options, like=loaded.reading_)
             with progress.phase("Predicting"):
                 report = loaded.evaluate(corpus, threshold=threshold, a=a, b=b)
             _print_report(report, progress.seconds["Predicting"], a, b, as_json)

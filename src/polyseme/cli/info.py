@@ -28,20 +28,20 @@ def info(model: Path, n_threads: int | None, seed: int, as_json: bool) -> None:
     loaded = polyseme.load(model)
     texts = loaded if isinstance(loaded, TextModel) else None
     if isinstance(loaded, TextModel):
-        loaded = loaded.classifier
+        loaded = loaded.classifier_
     n_bytes = sum(file.stat().st_size for file in model.rglob("*") if file.is_file())
     summary = {"model": str(model), "n_bytes": n_bytes, **summary_of(loaded)}
     added = added_since_training(loaded)
     summary["updates"] = loaded.updates_
-    summary["seconds"] = dict(loaded.phase_seconds_ if texts is None else texts.phase_seconds)
+    summary["seconds"] = dict(loaded.phase_seconds_ if texts is None else texts.phase_seconds_)
     if texts is not None:
         summary["text"] = {
-            "features": texts.features.describe()["parameters"],
-            "calibration": texts.calibration.method,
-            "threshold": texts.threshold,
-            "reading": texts.reading,
-            "report": texts.report,
-            "added_since_report": added if texts.report else None,
+            "features": texts.features_.describe()["parameters"],
+            "calibration": texts.calibration_.method,
+            "threshold": texts.threshold_,
+            "reading": texts.reading_,
+            "report": texts.report_,
+            "added_since_report": added if texts.report_ else None,
         }
     if as_json:
         print_json(summary)
@@ -63,9 +63,9 @@ def info(model: Path, n_threads: int | None, seed: int, as_json: bool) -> None:
     if added is not None:
         rows.append(("added since training", _counted(added, "{} and {}")))
     if texts is not None:
-        rows.insert(0, ("kind", f"texts, n-grams of {texts.features.analyzer}s"))
-        rows.append(("threshold", f"{texts.threshold:.3f}"))
-        rows.append(("probabilities", texts.calibration.method))
+        rows.insert(0, ("kind", f"texts, n-grams of {texts.features_.analyzer}s"))
+        rows.append(("threshold", f"{texts.threshold_:.3f}"))
+        rows.append(("probabilities", texts.calibration_.method))
     out = console()
     out.print(plain_table(("Model", str(model)), rows))
     out.print()
@@ -74,11 +74,11 @@ def info(model: Path, n_threads: int | None, seed: int, as_json: bool) -> None:
         out.print()
         timed = [(phase, f"{taken:.2f}") for phase, taken in summary["seconds"].items()]
         out.print(plain_table(("Training phase", "Seconds"), timed, numbers=[1]))
-    if texts is not None and texts.report:
+    if texts is not None and texts.report_:
         out.print()
         if added is not None:
             out.print(_counted(added, STALE), soft_wrap=True)
-        print_report(out, texts.report)
+        print_report(out, texts.report_)
 
 
 def _counted(added: dict[str, int], sentence: str) -> str:

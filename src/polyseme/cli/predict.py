@@ -82,7 +82,7 @@ def predict(
     """
     with Progress() as progress:
         with progress.phase("Reading the model"):
-            loaded = polyseme.load(model, n_threads=n_threads)
+            loaded = polyseme.load(model, n_jobs=n_threads)
         if isinstance(loaded, TextModel):
             predict_texts(
                 loaded,

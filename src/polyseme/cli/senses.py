@@ -58,10 +58,10 @@ def senses(
     many of the label's documents reach it. Without LABEL, lists the labels that were split
     most.
     """
-    loaded = polyseme.load(model, n_threads=n_threads)
+    loaded = polyseme.load(model, n_jobs=n_threads)
     of_texts = loaded if isinstance(loaded, TextModel) else None
     if isinstance(loaded, TextModel):
-        loaded = loaded.classifier
+        loaded = loaded.classifier_
     if label is None:
         _list_most_split(loaded, n_shown, as_json)
         return
@@ -71,7 +71,7 @@ def senses(
         number = of_texts.label_number(label)
         corpus: Iterable[Record] = ()
         if data is not None:
-            corpus = opened_corpus(data, text_options, like=of_texts.reading)
+            corpus = opened_corpus(data, text_options, like=of_texts.reading_)
         found, texts = senses_in_corpus(of_texts, number, corpus, **many)
     else:
         number = label_number(loaded, label)
@@ -82,7 +82,7 @@ def senses(
         found = senses_of(loaded, number, X, Y, **many)
     differ = slots_differ(loaded, number)
     name = number if loaded.label_names_ is None else loaded.label_names_[number]
-    kept = None if of_texts is None else of_texts.slot_examples
+    kept = None if of_texts is None else of_texts.slot_examples_
     examples = None if kept is None else [kept.of(sense.slot)[:n_shown] for sense in found]
     if as_json:
         listed = [dataclasses.asdict(sense) for sense in found]

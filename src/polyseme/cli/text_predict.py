@@ -61,7 +61,7 @@ def predict_texts(
         click.echo(line)
         n_lines += 1
     if n_lines == 0:
-        least = model.threshold if threshold is None else threshold
+        least = model.threshold_ if threshold is None else threshold
         note(f"no label reaches a probability of {least:.3f}; lower it with --threshold.")
 
 
@@ -83,7 +83,7 @@ def _texts(
             return (decode(line, Path("stdin"), i).rstrip("\r\n") for i, line in numbered)
         return iter([_whole(stream)])
     if source.is_dir() or is_text(source, options):
-        corpus = opened_corpus(source, options, need_labels=False, like=model.reading)
+        corpus = opened_corpus(source, options, need_labels=False, like=model.reading_)
         return (record.text for record in corpus)
     if not source.is_file():
         raise FileNotFoundError(f"{source} is not a file or folder of texts.")
@@ -158,7 +158,7 @@ def _write(
     n_documents = 0
     with written_beside(output) as stream:
         if output.suffix == ".npz":
-            matrix = _as_matrix(found, model.classifier.n_labels_)
+            matrix = _as_matrix(found, model.classifier_.n_labels_)
             n_documents = matrix.shape[0]
             sp.save_npz(stream, matrix)
         else:

@@ -31,27 +31,26 @@ def train_on_texts(
     corpus = opened_corpus(data, options)
     note(f"{data}: {corpus.description}.")
     model.fit_records(corpus, label_names=corpus.label_names)
-    model.reading = corpus.reading
-    if model.n_without_labels:
-        note(f"{model.n_without_labels:,} documents without labels were left out.")
-    if not model.report:
+    if model.n_without_labels_:
+        note(f"{model.n_without_labels_:,} documents without labels were left out.")
+    if not model.report_:
         note("nothing was held out: there is no report, and scores are not probabilities.")
     progress = Progress()
     with progress, progress.phase("Saving the model"):
         model.save(output)
-    seconds = {**model.phase_seconds, **progress.seconds}
-    trained = model.classifier
+    seconds = {**model.phase_seconds_, **progress.seconds}
+    trained = model.classifier_
     if as_json:
         print_json(
             {
                 "model": str(output),
                 **summary_of(trained),
-                "features": model.features.describe()["parameters"],
-                "reading": model.reading,
+                "features": model.features_.describe()["parameters"],
+                "reading": model.reading_,
                 "n_documents": trained.n_documents_,
-                "n_without_labels": model.n_without_labels,
-                "threshold": model.threshold,
-                "report": model.report,
+                "n_without_labels": model.n_without_labels_,
+                "threshold": model.threshold_,
+                "report": model.report_,
                 "most_split": [
                     {"label": label, "split": split} for label, split in most_split(trained)
                 ],
@@ -94,18 +93,18 @@ def _print(out: Console, model: TextModel, output: Path, seconds: dict[str, floa
     rows = [(phase, f"{taken:.2f}") for phase, taken in seconds.items()]
     rows.append(("Total", f"{sum(seconds.values()):.2f}"))
     out.print(plain_table(("Phase", "Seconds"), rows, numbers=[1]))
-    if model.report:
+    if model.report_:
         out.print()
-        print_report(out, model.report)
-    split = most_split(model.classifier)
+        print_report(out, model.report_)
+    split = most_split(model.classifier_)
     if split:
         out.print()
         labels = [(label, f"{share:.3f}") for label, share in split]
         out.print(plain_table(("Most split labels", "Split"), labels, numbers=[1]))
     out.print()
-    clusters = model.classifier.clusters_
+    clusters = model.classifier_.clusters_
     out.print(
-        f"{output}: {model.classifier.n_documents_:,} documents, {model.classifier.n_labels_:,} "
+        f"{output}: {model.classifier_.n_documents_:,} documents, {model.classifier_.n_labels_:,} "
         f"labels in {clusters.n_slots:,} slots of {clusters.n_clusters:,} clusters",
         markup=False,
         soft_wrap=True,

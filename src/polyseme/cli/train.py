@@ -17,6 +17,7 @@ from polyseme.cli.text_train import estimate_on_texts, train_on_texts
 from polyseme.estimators.parameters import check_parameters
 from polyseme.files.model_folder import check_target
 from polyseme.machine.progress import Progress
+from polyseme.machine.threads import count_jobs
 
 __all__ = ["train"]
 
@@ -82,7 +83,7 @@ def train(
 
     progress = Progress()
     with progress, progress.phase("Reading the data"):
-        dataset = datasets.load(data, n_threads=model.n_threads)
+        dataset = datasets.load(data, n_threads=count_jobs(model.n_jobs))
     model.fit(
         dataset.X_train,
         dataset.Y_train,

@@ -35,7 +35,7 @@ from polyseme.inputs.features import check_features
 from polyseme.inputs.labels import check_labels, refuse_mostly_absent_labels
 from polyseme.inputs.sparse_rows import SparsePattern, SparseRows
 from polyseme.machine.progress import Progress
-from polyseme.machine.threads import count_threads
+from polyseme.machine.threads import count_jobs
 from polyseme.partition.label_tree import MAX_DOCUMENTS, MAX_FEATURES, LabelTree
 from polyseme.training.cross_matching import usable_folds
 from polyseme.training.training_rows import cluster_targets
@@ -190,9 +190,7 @@ def estimate_training(
         n_weights = sum(last.n_weights[:-1]), last.n_weights[-1]
     model_growth = sum(n_weights) / max(1, sum(last.n_weights))
     seconds = _phase_seconds(last, job, model_growth)
-    peaks = _phase_peaks(
-        last, job, n_weights[1], features.n_columns, count_threads(model.n_threads)
-    )
+    peaks = _phase_peaks(last, job, n_weights[1], features.n_columns, count_jobs(model.n_jobs))
     peak_phase = max(peaks, key=lambda phase: peaks[phase], default="")
     to_predict = prediction_work(job) / max(1.0, prediction_work(last.size))
     to_predict *= slowdown(model_growth)
@@ -215,7 +213,7 @@ def estimate_training(
 
 def _train_on_samples(model: XRLinear, X: SparseRows, Y: SparsePattern) -> list[Sample]:
     """Train on more and more documents until one training took long enough to be measured."""
-    order = np.random.default_rng(model.seed).permutation(X.n_rows)
+    order = np.random.default_rng(model.random_state).permutation(X.n_rows)
     n = math.ceil(FIRST_SAMPLE_ENTRIES / max(1.0, X.n_stored / max(1, X.n_rows)))
     samples: list[Sample] = []
     while len(samples) < MAX_SAMPLES:

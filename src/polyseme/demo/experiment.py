@@ -89,8 +89,8 @@ def run_demo(*, seed: int = 0, n_threads: int | None = None) -> DemoResult:
     feature_names = list(vectorizer.get_feature_names_out())
 
     models = {
-        "plain": XRLinear(copies=1, rounds=0, **SETTINGS, seed=seed, n_threads=n_threads),
-        "disentangled": XRLinear(**DISENTANGLED, **SETTINGS, seed=seed, n_threads=n_threads),
+        "plain": XRLinear(copies=1, rounds=0, **SETTINGS, random_state=seed, n_jobs=n_threads),
+        "disentangled": XRLinear(**DISENTANGLED, **SETTINGS, random_state=seed, n_jobs=n_threads),
     }
     ambiguous = np.isin(names, AMBIGUOUS_LABELS)
     accuracy = {}

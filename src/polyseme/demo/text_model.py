@@ -15,7 +15,7 @@ def train_text_model(*, seed: int = 0, n_threads: int | None = None) -> TextMode
     """Train on the texts of the demo, with its settings, features of single words as there."""
     corpus = make_corpus(N_TRAINING_TEXTS, seed)
     classifier = XRLinear(
-        **DISENTANGLED, **SETTINGS, seed=seed, n_threads=n_threads, verbose=False
+        **DISENTANGLED, **SETTINGS, random_state=seed, n_jobs=n_threads, verbose=0
     )
     features = TextFeatures(ngrams=(1, 1))
-    return TextModel(features, classifier, verbose=False).fit(corpus.texts, corpus.labels)
+    return TextModel(features, classifier, verbose=0).fit(corpus.texts, corpus.labels)

@@ -1,65 +1,125 @@
-"""Checks of an estimator's parameters, done in `fit` as scikit-learn wants it."""
+"""What parameters may be, checked in `fit` as scikit-learn wants it, and what they were called.
+
+A class says what its own parameters may be, in a dictionary `_constraints`; nothing here knows any
+of them.
+"""
 
 from __future__ import annotations
 
+import functools
 import numbers
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
 import numpy as np
 
-from polyseme.partition.assignment import METHODS
-from polyseme.partition.merging import MERGES
-from polyseme.training.training_rows import TRAINING_ROWS
+from polyseme.machine.threads import JOB_COUNTS, is_job_count
 
-__all__ = ["check_parameters"]
+__all__ = [
+    "JOBS",
+    "NONE",
+    "RENAMED",
+    "SEED",
+    "TRUE_OR_FALSE",
+    "ZERO",
+    "Constraint",
+    "check_parameters",
+    "instance_of",
+    "knows_old_names",
+    "number_above",
+    "number_from",
+    "one_of",
+    "refuse_old_names",
+    "share",
+    "whole_from",
+]
 
-_WHOLE_FROM = {
-    "copies": 1,
-    "beam_size": 1,
-    "rounds": 0,
-    "branching": 2,
-    "max_leaf_size": 1,
-    "max_iter": 1,
-    "seed": 0,
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+# What parameters were called before they were called as in scikit-learn.
+RENAMED = {
+    "seed": "random_state",
+    "n_threads": "n_jobs",
+    "cost": "C",
+    "tolerance": "tol",
+    "threshold": "min_weight",
 }
-_OPTIONAL_WHOLE_FROM = {"max_cluster_size": 1, "max_weights_per_label": 1, "n_threads": 1}
-_ZERO_OR_WHOLE_FROM = {"match_folds": 2}
+
 _LARGEST = float(np.finfo(np.float32).max)
-_POSITIVE = ("cost", "tolerance")
-_NOT_NEGATIVE = ("threshold", "bias")
-_TRUE_OR_FALSE = ("finetune_matcher", "sense_positives")
-_CHOICES: dict[str, tuple[str | int, ...]] = {
-    "weight_bits": (8, 32),
-    "assignment": tuple(METHODS),
-    "loss": ("squared-hinge", "logistic"),
-    "training_rows": TRAINING_ROWS,
-    "activation": ("l3-hinge", "sigmoid", "none"),
-    "merge": MERGES,
-}
+_MOST = 2**31 - 1
+
+
+@dataclass(frozen=True)
+class Constraint:
+    """What a parameter may be.
+
+    Attributes
+    ----------
+    words : str
+        What follows "must be".
+    allows : callable
+        From a value, which may be anything, to whether it is such.
+    """
+
+    words: str
+    allows: Callable[[Any], bool]
+
+    def __or__(self, other: Constraint) -> Constraint:
+        return Constraint(
+            f"{self.words} or {other.words}",
+            lambda value: self.allows(value) or other.allows(value),
+        )
 
 
 def check_parameters(estimator: Any) -> None:
-    """Refuse a parameter that makes no sense, by name and with what would."""
+    """Refuse a parameter that is not what its class says it may be."""
+    constraints: Mapping[str, Constraint] = estimator._constraints
     for name, value in estimator.get_params(deep=False).items():
-        if name in _WHOLE_FROM:
-            _check_whole(name, value, _WHOLE_FROM[name])
-        elif name in _OPTIONAL_WHOLE_FROM and value is not None:
-            _check_whole(name, value, _OPTIONAL_WHOLE_FROM[name], "None or ")
-        elif name in _ZERO_OR_WHOLE_FROM and not (_is_whole(value) and value == 0):
-            _check_whole(name, value, _ZERO_OR_WHOLE_FROM[name], "0 or ")
-        elif name in _POSITIVE and not (_is_number(value) and value > 0):
-            raise ValueError(
-                f"{name} must be a number above 0 that float32 can hold, not {value!r}."
-            )
-        elif name in _NOT_NEGATIVE and not (_is_number(value) and value >= 0):
-            raise ValueError(
-                f"{name} must be a number of at least 0 that float32 can hold, not {value!r}."
-            )
-        elif name in _TRUE_OR_FALSE and not isinstance(value, bool | np.bool_):
-            raise ValueError(f"{name} must be True or False, not {value!r}.")
-        elif name in _CHOICES and not (isinstance(value, str | int) and value in _CHOICES[name]):
-            choices = ", ".join(repr(choice) for choice in _CHOICES[name])
-            raise ValueError(f"{name} must be one of {choices}, not {value!r}.")
+        if name in constraints and not constraints[name].allows(value):
+            raise ValueError(f"{name} must be {constraints[name].words}, not {value!r}.")
+
+
+def whole_from(least: int) -> Constraint:
+    """Allow whole numbers that the native core can count with."""
+    return Constraint(
+        f"a whole number from {least} to {_MOST}",
+        lambda value: _is_whole(value) and least <= value <= _MOST,
+    )
+
+
+def number_above(least: float) -> Constraint:
+    """Allow numbers above one."""
+    return Constraint(
+        f"a number above {least} that float32 can hold",
+        lambda value: _is_number(value) and value > least,
+    )
+
+
+def number_from(least: float) -> Constraint:
+    """Allow numbers from one on."""
+    return Constraint(
+        f"a number of at least {least} that float32 can hold",
+        lambda value: _is_number(value) and value >= least,
+    )
+
+
+def share(words: str, within: Callable[[float], bool]) -> Constraint:
+    """Allow a part of the whole, from 0 to 1 with or without the ends."""
+    return Constraint(f"a share {words}", lambda value: _is_number(value) and within(value))
+
+
+def one_of(*choices: str | int) -> Constraint:
+    """Allow a few values."""
+    return Constraint(
+        f"one of {', '.join(map(repr, choices))}",
+        lambda value: isinstance(value, str | numbers.Integral) and value in choices,
+    )
+
+
+def instance_of(kind: type) -> Constraint:
+    """Allow objects of a class."""
+    return Constraint(f"a {kind.__name__}", lambda value: isinstance(value, kind))
 
 
 def _is_number(value: Any) -> bool:
@@ -72,8 +132,31 @@ def _is_whole(value: Any) -> bool:
     return isinstance(value, numbers.Integral) and not isinstance(value, bool)
 
 
-def _check_whole(name: str, value: Any, least: int, before: str = "") -> None:
-    if not _is_whole(value) or not least <= value < 2**31:
-        raise ValueError(
-            f"{name} must be {before}a whole number from {least} to {2**31 - 1}, not {value!r}."
-        )
+NONE = Constraint("None", lambda value: value is None)
+ZERO = Constraint("0", lambda value: _is_whole(value) and value == 0)
+TRUE_OR_FALSE = Constraint("True or False", lambda value: isinstance(value, bool | np.bool_))
+JOBS = Constraint(JOB_COUNTS, is_job_count)
+SEED = Constraint(
+    f"{whole_from(0).words} (the same number gives the same model)", whole_from(0).allows
+)
+
+
+def refuse_old_names(owner: str, given: Iterable[str], old_names: Mapping[str, str]) -> None:
+    """Refuse a name of before with a TypeError that tells the new one."""
+    for name in given:
+        if name in old_names:
+            raise TypeError(f"{owner} has no parameter {name!r}; it is called {old_names[name]}.")
+
+
+def knows_old_names(owner: str, old_names: Mapping[str, str]) -> Callable[[Function], Function]:
+    """Let a function tell what the parameters that it had before are called now."""
+
+    def decorate(function: Function) -> Function:
+        @functools.wraps(function)  # which also keeps the signature
+        def checked(*args: Any, **kwargs: Any) -> Any:
+            refuse_old_names(owner, kwargs, old_names)
+            return function(*args, **kwargs)
+
+        return checked  # type: ignore[return-value]
+
+    return decorate

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 from abc import abstractmethod
-from typing import Any, TypeVar
+from collections.abc import Mapping
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -14,20 +15,33 @@ from sklearn.utils import validation as sklearn_validation
 from sklearn.utils.validation import check_is_fitted
 
 from polyseme.backbones.protocols import Matcher, Ranker
-from polyseme.estimators.parameters import check_parameters
+from polyseme.estimators.parameters import (
+    JOBS,
+    NONE,
+    RENAMED,
+    SEED,
+    TRUE_OR_FALSE,
+    ZERO,
+    Constraint,
+    check_parameters,
+    one_of,
+    refuse_old_names,
+    whole_from,
+)
 from polyseme.inputs.features import check_features
 from polyseme.inputs.labels import check_labels, refuse_mostly_absent_labels
 from polyseme.inputs.names import Names
 from polyseme.inputs.sparse_rows import SparseRows
 from polyseme.machine.progress import Progress
-from polyseme.machine.threads import count_threads
+from polyseme.machine.threads import count_jobs
 from polyseme.metrics import precision_at_k
-from polyseme.partition.assignment import Assignment, CoOccurrence, method_named
+from polyseme.partition.assignment import METHODS, Assignment, CoOccurrence, method_named
 from polyseme.partition.label_clusters import LabelClusters
 from polyseme.partition.label_tree import LabelTree
-from polyseme.partition.merging import merge_slots
+from polyseme.partition.merging import MERGES, merge_slots
 from polyseme.training.cross_matching import usable_folds
 from polyseme.training.disentangle import disentangle
+from polyseme.training.training_rows import TRAINING_ROWS
 
 __all__ = ["PartitionedClassifier"]
 
@@ -48,6 +62,8 @@ class PartitionedClassifier(BaseEstimator):  # type: ignore[misc]
         The two trained parts.
     label_names_ : Names or None
         If the labels were given by name.
+    classes_ : ndarray, shape (n_labels,)
+        The names of the labels, or their numbers where they have none.
     feature_names_ : Names or None
         As given to `fit`, or the columns of a data frame.
     feature_names_in_ : ndarray of str
@@ -78,9 +94,27 @@ class PartitionedClassifier(BaseEstimator):  # type: ignore[misc]
     training_rows: str
     sense_positives: bool
     merge: str
-    n_threads: int | None
-    seed: int
-    verbose: bool
+    n_jobs: int | None
+    random_state: int
+    verbose: int
+
+    _constraints: ClassVar[Mapping[str, Constraint]] = {
+        "copies": whole_from(1),
+        "beam_size": whole_from(1),
+        "rounds": whole_from(0),
+        "finetune_matcher": TRUE_OR_FALSE,
+        "assignment": one_of(*METHODS),
+        "max_cluster_size": NONE | whole_from(1),
+        "match_folds": ZERO | whole_from(2),
+        "branching": whole_from(2),
+        "max_leaf_size": whole_from(1),
+        "training_rows": one_of(*TRAINING_ROWS),
+        "sense_positives": TRUE_OR_FALSE,
+        "merge": one_of(*MERGES),
+        "n_jobs": JOBS,
+        "random_state": SEED,
+        "verbose": one_of(0, 1),
+    }
 
     matcher_: Matcher
     ranker_: Ranker
@@ -90,11 +124,28 @@ class PartitionedClassifier(BaseEstimator):  # type: ignore[misc]
     feature_names_: Names | None
     updates_: list[dict[str, int]]
 
+    @property
+    def classes_(self) -> npt.NDArray[Any]:
+        """The names of the labels, or their numbers; made when asked for."""
+        names = self.label_names_
+        if names is None:
+            return np.arange(self.n_labels_)
+        return np.array(names, dtype=object if isinstance(names[0], str) else np.int64)
+
     @abstractmethod
     def _make_matcher(self) -> Matcher: ...
 
     @abstractmethod
     def _make_ranker(self) -> Ranker: ...
+
+    def set_params(self: Self, **params: Any) -> Self:
+        """Set parameters, as in all of scikit-learn."""
+        try:
+            refuse_old_names(type(self).__name__, params, RENAMED)
+        except TypeError as error:
+            raise ValueError(str(error)) from None  # as scikit-learn does with unknown ones
+        super().set_params(**params)
+        return self
 
     def fit(
         self: Self,
@@ -127,7 +178,7 @@ class PartitionedClassifier(BaseEstimator):  # type: ignore[misc]
         refuse_mostly_absent_labels(labels)
         names_of_labels = None if names is None else Names.from_list(names)
         names_of_features = _feature_names(feature_names, features.n_columns)
-        n_threads = count_threads(self.n_threads)
+        n_threads = count_jobs(self.n_jobs)
 
         with self._progress() as progress:
             with progress.phase("Label tree") as step:
@@ -136,7 +187,7 @@ class PartitionedClassifier(BaseEstimator):  # type: ignore[misc]
                     labels,
                     branching=self.branching,
                     max_leaf_size=self.max_leaf_size,
-                    seed=self.seed,
+                    seed=self.random_state,
                     n_threads=n_threads,
                     progress=step,
                 )
@@ -155,7 +206,7 @@ class PartitionedClassifier(BaseEstimator):  # type: ignore[misc]
                 match_folds=usable_folds(features.n_rows, self.match_folds),
                 training_rows=self.training_rows,
                 sense_positives=self.sense_positives,
-                seed=self.seed,
+                seed=self.random_state,
                 n_threads=n_threads,
                 progress=progress,
             )
@@ -189,7 +240,7 @@ class PartitionedClassifier(BaseEstimator):  # type: ignore[misc]
         return self
 
     def _progress(self) -> Progress:
-        return Progress(enabled=self.verbose)
+        return Progress(enabled=bool(self.verbose))
 
     def _check_trained(self, matcher: Any, ranker: Any) -> None:
         """Refuse parts that cannot be used, before they replace earlier ones."""
@@ -204,8 +255,8 @@ class PartitionedClassifier(BaseEstimator):  # type: ignore[misc]
             present,
             self.copies,
             max_cluster_size=self.max_cluster_size,
-            seed=self.seed,
-            n_threads=count_threads(self.n_threads),
+            seed=self.random_state,
+            n_threads=count_jobs(self.n_jobs),
         )
 
     def _check(self, X: Any) -> SparseRows:
@@ -294,14 +345,12 @@ class PartitionedClassifier(BaseEstimator):  # type: ignore[misc]
         """Return the share of documents whose best label is right: P@1 as a fraction.
 
         With one label a document this is the accuracy. (The labels are called `y` as in all of
-        scikit-learn, and may have any form that `fit` takes.)
+        scikit-learn, and may have any form that `fit` takes.) Labels that the model never saw
+        count as not found.
         """
         features = self._check(X)
-        truth, _ = check_labels(y, features.n_rows, label_names=self._known_labels())
-        if truth.n_columns != self.n_labels_:
-            raise ValueError(
-                f"Y has {truth.n_columns} labels, but the model has {self.n_labels_}."
-            )
+        known = self._known_labels() or range(self.n_labels_)
+        truth, _ = check_labels(y, features.n_rows, label_names=known, allow_unknown=True)
         best, _ = self.predict_top_k(features, 1)
         return float(precision_at_k(best, truth.to_scipy(), 1)) / 100
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -16,11 +17,21 @@ from polyseme import _native
 from polyseme.backbones.linear.matcher import LinearTreeMatcher
 from polyseme.backbones.linear.ranker import LinearSlotRanker
 from polyseme.backbones.linear.weights import LinearTraining
+from polyseme.estimators.parameters import (
+    NONE,
+    RENAMED,
+    Constraint,
+    knows_old_names,
+    number_above,
+    number_from,
+    one_of,
+    whole_from,
+)
 from polyseme.estimators.partitioned import PartitionedClassifier
 from polyseme.files.classifier_files import contents_of
 from polyseme.files.model_folder import save_model
 from polyseme.inputs.sparse_rows import SparseRows
-from polyseme.machine.threads import count_threads
+from polyseme.machine.threads import count_jobs
 
 __all__ = ["XRLinear"]
 
@@ -59,13 +70,13 @@ class XRLinear(PartitionedClassifier):
         Most labels in a cluster of the tree, before re-assignment.
     loss : str, default='squared-hinge'
         'squared-hinge' or 'logistic'.
-    cost : float, default=1.0
+    C : float, default=1.0
         Weight of the loss against the regularisation; larger fits closer.
-    tolerance : float, default=0.03
+    tol : float, default=0.03
         When a classifier counts as solved; smaller is more exact and slower.
     max_iter : int, default=10
         Most passes over the training rows for a classifier.
-    threshold : float, default=0.1
+    min_weight : float, default=0.1
         Weights of smaller magnitude are dropped after training.
     max_weights_per_label : int, optional
         Keep only that many of the largest weights of a classifier.
@@ -84,12 +95,14 @@ class XRLinear(PartitionedClassifier):
         'none' for bare margins.
     merge : str, default='sum'
         How scores of a label's reached slots become one: 'sum', 'mean' (the paper) or 'max'.
-    n_threads : int, optional
-        Threads to use; by default one for each core. The model does not depend on it.
-    seed : int, default=0
-        Seed of the tree, of the order in which documents are visited, and of `match_folds`.
-    verbose : bool, default=True
-        Show progress, if there is a terminal to show it on.
+    n_jobs : int, optional
+        Threads to use; by default, and with -1, one for each core (-2: all cores but one). The
+        model does not depend on it.
+    random_state : int, default=0
+        Seed of the tree, of the order in which documents are visited, and of `match_folds`. The
+        same one gives the same model.
+    verbose : int, default=1
+        1: show progress, if there is a terminal to show it on. 0: show none.
 
     Examples
     --------
@@ -102,10 +115,24 @@ class XRLinear(PartitionedClassifier):
     'animal'
     """
 
+    _constraints: ClassVar[Mapping[str, Constraint]] = {
+        **PartitionedClassifier._constraints,
+        "loss": one_of("squared-hinge", "logistic"),
+        "C": number_above(0),
+        "tol": number_above(0),
+        "max_iter": whole_from(1),
+        "min_weight": number_from(0),
+        "max_weights_per_label": NONE | whole_from(1),
+        "weight_bits": one_of(8, 32),
+        "bias": number_from(0),
+        "activation": one_of("l3-hinge", "sigmoid", "none"),
+    }
+
     matcher_: LinearTreeMatcher
     ranker_: LinearSlotRanker
     _walk: _Walk
 
+    @knows_old_names("XRLinear", RENAMED)
     def __init__(
         self,
         copies: int = 2,
@@ -118,10 +145,10 @@ class XRLinear(PartitionedClassifier):
         branching: int = 32,
         max_leaf_size: int = 100,
         loss: str = "squared-hinge",
-        cost: float = 1.0,
-        tolerance: float = 0.03,
+        C: float = 1.0,
+        tol: float = 0.03,
         max_iter: int = 10,
-        threshold: float = 0.1,
+        min_weight: float = 0.1,
         max_weights_per_label: int | None = None,
         weight_bits: int = 8,
         bias: float = 1.0,
@@ -129,9 +156,9 @@ class XRLinear(PartitionedClassifier):
         sense_positives: bool = False,
         activation: str = "l3-hinge",
         merge: str = "sum",
-        n_threads: int | None = None,
-        seed: int = 0,
-        verbose: bool = True,
+        n_jobs: int | None = None,
+        random_state: int = 0,
+        verbose: int = 1,
     ) -> None:
         self.copies = copies
         self.beam_size = beam_size
@@ -143,10 +170,10 @@ class XRLinear(PartitionedClassifier):
         self.branching = branching
         self.max_leaf_size = max_leaf_size
         self.loss = loss
-        self.cost = cost
-        self.tolerance = tolerance
+        self.C = C
+        self.tol = tol
         self.max_iter = max_iter
-        self.threshold = threshold
+        self.min_weight = min_weight
         self.max_weights_per_label = max_weights_per_label
         self.weight_bits = weight_bits
         self.bias = bias
@@ -154,22 +181,22 @@ class XRLinear(PartitionedClassifier):
         self.sense_positives = sense_positives
         self.activation = activation
         self.merge = merge
-        self.n_threads = n_threads
-        self.seed = seed
+        self.n_jobs = n_jobs
+        self.random_state = random_state
         self.verbose = verbose
 
     def _how(self) -> LinearTraining:
         return LinearTraining(
             loss=self.loss,
-            cost=self.cost,
-            tolerance=self.tolerance,
+            cost=self.C,
+            tolerance=self.tol,
             max_iter=self.max_iter,
             bias=self.bias,
-            threshold=self.threshold,
+            min_weight=self.min_weight,
             max_weights_per_label=self.max_weights_per_label,
             weight_bits=self.weight_bits,
-            seed=self.seed,
-            n_threads=count_threads(self.n_threads),
+            seed=self.random_state,
+            n_threads=count_jobs(self.n_jobs),
         )
 
     def _make_matcher(self) -> LinearTreeMatcher:
@@ -185,7 +212,7 @@ class XRLinear(PartitionedClassifier):
             if weights is not None and not np.isfinite(weights.bias).all():
                 raise ValueError(
                     "Training went beyond what numbers can hold; bring the rows of X to a length "
-                    "near 1, or lower cost."
+                    "near 1, or lower C."
                 )
 
     def _after_fit(self) -> None:
@@ -214,7 +241,7 @@ class XRLinear(PartitionedClassifier):
             X.values,
             self.beam_size,
             self.merge,
-            count_threads(self.n_threads),
+            count_jobs(self.n_jobs),
             None,
         )
         return SparseRows(*arrays, self.n_labels_)
@@ -222,7 +249,7 @@ class XRLinear(PartitionedClassifier):
     def _top_k(
         self, X: SparseRows, k: int
     ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]:
-        n_threads = 1 if X.n_rows == 1 else count_threads(self.n_threads)
+        n_threads = 1 if X.n_rows == 1 else count_jobs(self.n_jobs)
         return self._walk.predictor.top_k(
             X.starts,
             X.columns,

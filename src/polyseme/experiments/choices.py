@@ -203,7 +203,7 @@ class RowsOfMatcher(XRLinear):
 def run_with_rows(problem: Problem, method: Method, seed: int) -> Figures:
     """Train with rows for the matcher from the options, for the ranker from the parameters."""
     model = RowsOfMatcher(
-        **method.parameters, seed=seed, n_threads=problem.n_threads, verbose=False
+        **method.parameters, random_state=seed, n_jobs=problem.n_threads, verbose=0
     )
     model.matcher_rows = method.options["matcher_rows"]
     return measure(model.fit(problem.X_train, problem.Y_train), problem)

@@ -52,13 +52,13 @@ def _methods(problem: Problem) -> list[Method]:
         Method("plain, leaves of 50", {**PLAIN, "max_leaf_size": 50}),
         Method("plain, leaves of 25", {**PLAIN, "max_leaf_size": 25}),
         Method("plain, branching 8", {**PLAIN, "branching": 8}),
-        Method("plain, threshold 0.05", {**PLAIN, "threshold": 0.05}),
+        Method("plain, min_weight 0.05", {**PLAIN, "min_weight": 0.05}),
         *(
             Method(f"two trees, beam {beam}", {**PLAIN, "beam_size": beam}, run=run_two_trees)
             for beam in (5, 10)
         ),
         *(_predicting(f"copies 2, beam {beam}", {"copies": 2}, beam) for beam in (5, 10, 20)),
-        Method("copies 2, threshold 0.2", {"copies": 2, "threshold": 0.2}),
+        Method("copies 2, min_weight 0.2", {"copies": 2, "min_weight": 0.2}),
     ]
 
 

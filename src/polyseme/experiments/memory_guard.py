@@ -23,7 +23,7 @@ RELEVANT = (
     "max_cluster_size",
     "branching",
     "max_leaf_size",
-    "threshold",
+    "min_weight",
     "max_weights_per_label",
     "weight_bits",
     "training_rows",
@@ -59,7 +59,7 @@ class MemoryGuard:
         filled = all_parameters(parameters)
         key = tuple(filled[name] for name in RELEVANT)
         if key not in self._peaks:
-            model = XRLinear(**parameters, n_threads=self.problem.n_threads, verbose=False)
+            model = XRLinear(**parameters, n_jobs=self.problem.n_threads, verbose=0)
             estimate = estimate_training(model, self.problem.X_train, self.problem.Y_train)
             self._peaks[key] = estimate.peak_bytes
         return self._peaks[key]

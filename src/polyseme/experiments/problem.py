@@ -18,7 +18,7 @@ from polyseme.metrics import Propensities, propensities
 __all__ = ["Problem", "all_parameters"]
 
 # How to use a machine, and chance, are no part of a method.
-NOT_OF_METHOD = ("seed", "n_threads", "verbose")
+NOT_OF_METHOD = ("random_state", "n_jobs", "verbose")
 
 USUAL_A, USUAL_B = 0.55, 1.5  # of propensities
 
@@ -133,5 +133,5 @@ class Problem:
 
     def fit(self, parameters: Mapping[str, Any], seed: int) -> XRLinear:
         """Train an estimator on the training documents."""
-        model = XRLinear(**parameters, seed=seed, n_threads=self.n_threads, verbose=False)
+        model = XRLinear(**parameters, random_state=seed, n_jobs=self.n_threads, verbose=0)
         return model.fit(self.X_train, self.Y_train)

@@ -26,17 +26,17 @@ HELD_OUT = tuple(Column(f"P@{k}", f"held_out_P@{k}") for k in KS)
 
 def _candidates(problem: Problem) -> list[Method]:
     wide = {"max_cluster_size": cluster_limit(problem, 6)}
-    both, fine, large = {"training_rows": "both"}, {"threshold": 0.05}, {"max_leaf_size": 200}
+    both, fine, large = {"training_rows": "both"}, {"min_weight": 0.05}, {"max_leaf_size": 200}
     candidates: dict[str, dict[str, Any]] = {
         DEFAULTS: {},
-        "threshold 0.05": fine,
+        "min_weight 0.05": fine,
         "leaves of 200": large,
         "copies 3, wide": {"copies": 3, **wide},
         "rows of both": both,
-        "rows of both, threshold 0.05": {**both, **fine},
-        "rows of both, leaves of 200, threshold 0.05": {**both, **large, **fine},
-        "rows of both, wide, threshold 0.05": {**both, **wide, **fine},
-        "rows of both, copies 3, wide, threshold 0.05": {**both, **wide, **fine, "copies": 3},
+        "rows of both, min_weight 0.05": {**both, **fine},
+        "rows of both, leaves of 200, min_weight 0.05": {**both, **large, **fine},
+        "rows of both, wide, min_weight 0.05": {**both, **wide, **fine},
+        "rows of both, copies 3, wide, min_weight 0.05": {**both, **wide, **fine, "copies": 3},
     }
     return [Method(name, parameters, run=run_candidate) for name, parameters in candidates.items()]
 

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from polyseme.backbones.linear.weights import LinearWeights
-from polyseme.estimators.parameters import check_parameters
+from polyseme.estimators.parameters import RENAMED, check_parameters
 from polyseme.files.stored_model import (
     StoredModel,
     require_array,
@@ -29,7 +29,7 @@ __all__ = ["contents_of", "restore"]
 Contents = tuple[dict[str, Any], dict[str, npt.NDArray[Any]], dict[str, Names]]
 
 # How to use a machine belongs to the machine, not to the model.
-_NOT_STORED = ("n_threads", "verbose")
+_NOT_STORED = ("n_jobs", "verbose")
 _DTYPES: dict[str, tuple[Any, ...]] = {
     "slot_starts": (np.int64,),
     "record_sizes": (np.uint16, np.uint32),
@@ -148,6 +148,8 @@ def _document_counts(stored: StoredModel, name: str, n: int) -> npt.NDArray[np.i
 def _set_parameters(model: XRLinear, stored: StoredModel) -> None:
     parameters = stored.description.get("parameters")
     known = set(inspect.signature(type(model).__init__).parameters) - set(_NOT_STORED)
+    if isinstance(parameters, dict):  # of an older model, perhaps
+        parameters = {RENAMED.get(name, name): value for name, value in parameters.items()}
     if not isinstance(parameters, dict) or not set(parameters) <= known:
         raise _damaged(stored, "its parameters are not those of an XRLinear")
     model.set_params(**parameters)

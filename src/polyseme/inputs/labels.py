@@ -25,7 +25,11 @@ LabelName: TypeAlias = str | int
 
 
 def check_labels(
-    Y: Any, n_rows: int, *, label_names: Sequence[LabelName] | None = None
+    Y: Any,
+    n_rows: int,
+    *,
+    label_names: Sequence[LabelName] | None = None,
+    allow_unknown: bool = False,
 ) -> tuple[SparsePattern, list[LabelName] | None]:
     """Check the labels of documents and bring them into the form that the native core reads.
 
@@ -46,6 +50,9 @@ def check_labels(
     label_names : sequence of str or int, optional
         The known labels in column order. Labels given by name are looked up here, and must be
         known; a matrix must have as many columns.
+    allow_unknown : bool, default=False
+        Give labels that are not known columns after the known ones, sorted, instead of refusing
+        them: to measure with, they are true and cannot be found.
 
     Returns
     -------
@@ -57,7 +64,7 @@ def check_labels(
     if Y is None:
         raise ValueError("fit requires y to be passed, but the target y is None.")
     known = None if label_names is None else list(label_names)
-    labels, names = _as_pattern(Y, known)
+    labels, names = _as_pattern(Y, known, allow_unknown)
 
     if labels.n_rows != n_rows:
         raise ValueError(
@@ -68,9 +75,12 @@ def check_labels(
     if labels.n_columns == 0:
         raise ValueError("Y has no labels; at least one is needed.")
     if names is not None and len(names) != labels.n_columns:
-        raise ValueError(
-            f"Y has {labels.n_columns} labels, but there are {len(names)} label names."
+        known_as = (
+            f"the model has {len(names)}"
+            if allow_unknown
+            else f"there are {len(names)} label names"
         )
+        raise ValueError(f"Y has {labels.n_columns} labels, but {known_as}.")
     return labels, names
 
 
@@ -94,7 +104,7 @@ def refuse_mostly_absent_labels(Y: SparsePattern) -> None:
 
 
 def _as_pattern(
-    Y: Any, known: list[LabelName] | None
+    Y: Any, known: list[LabelName] | None, allow_unknown: bool
 ) -> tuple[SparsePattern, list[LabelName] | None]:
     if isinstance(Y, SparsePattern):
         return Y, known
@@ -111,9 +121,10 @@ def _as_pattern(
     array = _plain_array(Y)
     if array is None or (array.ndim == 2 and _holds_names(array, is_array)):
         rows = Y if array is None or not is_array else array.tolist()
-        return _from_names([_labels_of_row(row, i) for i, row in enumerate(rows)], known)
+        lists = [_labels_of_row(row, i) for i, row in enumerate(rows)]
+        return _from_names(lists, known, allow_unknown)
     if array.ndim == 1:
-        return _from_names([[label] for label in _single_labels(array)], known)
+        return _from_names([[label] for label in _single_labels(array)], known, allow_unknown)
     if array.ndim != 2:
         raise ValueError(f"Y has {array.ndim} dimensions; it must have two, documents x labels.")
     if array.dtype == np.float16:  # unknown to SciPy
@@ -183,7 +194,7 @@ def _single_labels(array: npt.NDArray[Any]) -> list[Any]:
 
 
 def _from_names(
-    rows: list[list[Any]], known: list[LabelName] | None
+    rows: list[list[Any]], known: list[LabelName] | None, allow_unknown: bool
 ) -> tuple[SparsePattern, list[LabelName]]:
     kinds = set(map(type, chain.from_iterable(rows)))
     is_text = all(issubclass(kind, str) for kind in kinds)
@@ -191,10 +202,15 @@ def _from_names(
         _refuse_mixed_names(rows)
     plain: Callable[[Any], LabelName] = str if is_text else int
 
-    names = known
-    if names is None:
+    names = known or []
+    if known is None or allow_unknown:
         found: set[Any] = set(map(plain, chain.from_iterable(rows)))
-        names = sorted(found)
+        if found and names and isinstance(names[0], str) != is_text:
+            raise ValueError(
+                f"Y has labels such as {min(found)!r}, but the known ones are such as "
+                f"{names[0]!r}; use names or ids in both."
+            )
+        names = [*names, *sorted(found.difference(names))]
     column_of = {name: column for column, name in enumerate(names)}
     starts = np.zeros(len(rows) + 1, dtype=np.int64)
     np.cumsum([len(row) for row in rows], out=starts[1:])

@@ -66,7 +66,7 @@ class ModelStore:
             self._places[name] = _Place(path, self._load(name, path), seen)
 
     def _load(self, name: str, path: Path) -> ServedModel:
-        served = ServedModel(name, path, self._read(path, n_threads=self._n_threads))
+        served = ServedModel(name, path, self._read(path, n_jobs=self._n_threads))
         served.warm_up()
         self._on_load(name, "loaded")
         return served

@@ -203,6 +203,6 @@ def _description(served: ServedModel) -> dict[str, Any]:
         "parameters": {
             name: value
             for name, value in classifier.get_params().items()
-            if name not in ("n_threads", "verbose")
+            if name not in ("n_jobs", "verbose")
         },
     }

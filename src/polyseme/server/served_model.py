@@ -58,10 +58,10 @@ class ServedModel:
     def __init__(self, name: str, path: Path, model: Any) -> None:
         self.name, self.path, self.model = name, path, model
         self.takes_texts = hasattr(model, "classifier")  # as a TextModel has one
-        self.classifier: XRLinear = model.classifier if self.takes_texts else model
+        self.classifier: XRLinear = model.classifier_ if self.takes_texts else model
         self.feature_names: Names | None = self.classifier.feature_names_
         self.catalogue = (
-            Catalogue(model.classifier, model.label_uris, model.slot_examples)
+            Catalogue(model.classifier_, model.label_uris_, model.slot_examples_)
             if self.takes_texts
             else Catalogue(model)
         )
@@ -172,7 +172,7 @@ class ServedModel:
     ) -> Explanation:
         """Explain the labels of one document; see `polyseme.explain`."""
         if isinstance(document, str):
-            X = self.model.features.transform([document])
+            X = self.model.features_.transform([document])
         else:
             X = self._matrix([document])
         return explain(self.classifier, X, labels, n_labels=n_labels, n_features=n_words)
@@ -181,13 +181,13 @@ class ServedModel:
         """Return a score of the classifier as suggestions show it: a probability, for texts."""
         if bare is None or not self.takes_texts:
             return bare
-        return float(self.model.calibration(bare))
+        return float(self.model.calibration_(bare))
 
     def spans(self, document: Document) -> list[tuple[int, int, int]]:
         """Return (feature, start, end) for everything that counts in a text."""
         if not isinstance(document, str):
             return []
-        found: list[tuple[int, int, int]] = self.model.features.spans(document)
+        found: list[tuple[int, int, int]] = self.model.features_.spans(document)
         return found
 
     # What the model keeps of its training
@@ -195,7 +195,7 @@ class ServedModel:
     @property
     def report(self) -> dict[str, Any] | None:
         """The evaluation that the model keeps, if it keeps one."""
-        return (self.model.report or None) if self.takes_texts else None
+        return (self.model.report_ or None) if self.takes_texts else None
 
     @property
     def added_since_report(self) -> dict[str, int] | None:
@@ -206,15 +206,15 @@ class ServedModel:
     def phase_seconds(self) -> dict[str, float]:
         """What each phase of the training took; for texts, reading and measuring as well."""
         return dict(
-            self.model.phase_seconds if self.takes_texts else self.classifier.phase_seconds_
+            self.model.phase_seconds_ if self.takes_texts else self.classifier.phase_seconds_
         )
 
     @property
     def has_probabilities(self) -> bool:
         """Whether scores of suggestions were turned into probabilities by held-out texts."""
-        return self.takes_texts and self.model.calibration.method != "none"
+        return self.takes_texts and self.model.calibration_.method != "none"
 
     @property
     def threshold(self) -> float | None:
         """The least score of a suggestion unless a client says otherwise, if there is one."""
-        return float(self.model.threshold) if self.takes_texts else None
+        return float(self.model.threshold_) if self.takes_texts else None

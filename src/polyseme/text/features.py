@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import inspect
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,14 @@ from sklearn.base import BaseEstimator
 from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
 from sklearn.utils.validation import check_is_fitted
 
+from polyseme.estimators.parameters import (
+    NONE,
+    TRUE_OR_FALSE,
+    Constraint,
+    check_parameters,
+    one_of,
+    whole_from,
+)
 from polyseme.inputs.names import Names
 from polyseme.inputs.sparse_rows import SparseRows
 from polyseme.text.tokens import character_spans, fold, token_spans, word_spans, words
@@ -31,6 +39,18 @@ TINY = float(np.finfo(np.float32).tiny)
 
 Counted: TypeAlias = tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.float32]]
 Counting: TypeAlias = Callable[[Sequence[str]], Counted]
+
+
+def _are_lengths(value: object) -> bool:
+    return (
+        isinstance(value, tuple | list)
+        and len(value) == 2
+        and all(type(part) is int for part in value)
+        and 1 <= value[0] <= value[1] <= 20
+    )
+
+
+LENGTHS = Constraint("the shortest and the longest n-gram, such as (1, 2)", _are_lengths)
 
 
 class TextFeatures(BaseEstimator):  # type: ignore[misc]
@@ -66,6 +86,16 @@ class TextFeatures(BaseEstimator):  # type: ignore[misc]
     n_documents_ : int
         Texts that were learned from.
     """
+
+    _constraints: ClassVar[Mapping[str, Constraint]] = {
+        "analyzer": one_of(*NGRAMS),
+        "ngrams": NONE | LENGTHS,
+        "max_features": whole_from(1),
+        "min_documents": NONE | whole_from(1),
+        "sublinear": TRUE_OR_FALSE,
+        "hashing": TRUE_OR_FALSE,
+        "n_buckets": whole_from(1),
+    }
 
     idf_: npt.NDArray[np.float32]
     vocabulary_: Names | None
@@ -252,23 +282,7 @@ class TextFeatures(BaseEstimator):  # type: ignore[misc]
 
     def check_parameters(self) -> None:
         """Refuse parameters that make no sense, by name and with what would."""
-        if not isinstance(self.analyzer, str) or self.analyzer not in NGRAMS:
-            raise ValueError(f"analyzer must be 'word', 'char' or 'token', not {self.analyzer!r}.")
-        ngrams = self.ngram_range if _is_pair(self.ngrams) or self.ngrams is None else (0, 0)
-        if not 1 <= ngrams[0] <= ngrams[1] <= 20:
-            raise ValueError(
-                "ngrams must be the shortest and the longest n-gram, such as (1, 2), not "
-                f"{self.ngrams!r}."
-            )
-        for name in ("max_features", "min_documents", "n_buckets"):
-            value = getattr(self, name)
-            may_be_none = name == "min_documents"
-            if not (may_be_none and value is None) and (
-                type(value) is not int or not 1 <= value < 2**31
-            ):
-                raise ValueError(
-                    f"{name} must be a whole number from 1 to {2**31 - 1}, not {value!r}."
-                )
+        check_parameters(self)
 
     def describe(self) -> dict[str, Any]:
         """Return the parameters and sizes as JSON values; `idf_` and `vocabulary_` go with it."""
@@ -386,12 +400,4 @@ def _counted(starts: list[int], columns: list[Any], counts: list[int]) -> Counte
         np.array(starts, dtype=np.int64),
         np.array(columns, dtype=np.int32),
         np.array(counts, dtype=np.float32),
-    )
-
-
-def _is_pair(value: object) -> bool:
-    return (
-        isinstance(value, tuple | list)
-        and len(value) == 2
-        and all(type(part) is int for part in value)
     )

@@ -49,11 +49,11 @@ def senses_in_corpus(
         texts.append(text)
     X, Y = None, None
     if rows:
-        X = model.features.transform(texts)
+        X = model.features_.transform(texts)
         ones, place = np.ones(len(rows)), (np.arange(len(rows)), np.full(len(rows), label))
-        Y = sp.csr_array((ones, place), shape=(len(rows), model.classifier.n_labels_))
+        Y = sp.csr_array((ones, place), shape=(len(rows), model.classifier_.n_labels_))
     found = senses_of(
-        model.classifier,
+        model.classifier_,
         label,
         X,
         Y,

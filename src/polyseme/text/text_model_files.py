@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.base import clone
 
 from polyseme.estimators.xr_linear import XRLinear
 from polyseme.files import classifier_files
@@ -37,52 +38,52 @@ def contents_of(
 
     They are those of the classifier and a few more; its feature names are the vocabulary.
     """
-    if not hasattr(model.features, "idf_") or not hasattr(model.classifier, "clusters_"):
+    if not hasattr(model, "classifier_"):
         raise ValueError("the model is not trained yet; call fit before save.")
-    classifier, arrays, names = classifier_files.contents_of(model.classifier)
+    classifier, arrays, names = classifier_files.contents_of(model.classifier_)
     description = {
         "kind": KIND,
         "classifier": classifier,
-        "features": model.features.describe(),
-        "calibration": model.calibration.method,
-        "threshold": model.threshold,
+        "features": model.features_.describe(),
+        "calibration": model.calibration_.method,
+        "threshold": model.threshold_,
         "parameters": {
             "held_out": model.held_out,
             "refit": model.refit,
             "precision": model.precision,
             "examples": model.examples,
         },
-        "report": model.report,
-        "reading": model.reading,
-        "n_without_labels": model.n_without_labels,
-        "phase_seconds": model.phase_seconds,
+        "report": model.report_,
+        "reading": model.reading_,
+        "n_without_labels": model.n_without_labels_,
+        "phase_seconds": model.phase_seconds_,
     }
-    arrays["features.idf"] = model.features.idf_
-    arrays["calibration.scores"] = model.calibration.scores
-    arrays["calibration.probabilities"] = model.calibration.probabilities
-    if model.slot_examples is not None:
-        arrays["examples.starts"] = model.slot_examples.starts
-        arrays["examples.documents"] = model.slot_examples.documents
-        names["examples"] = model.slot_examples.texts
-    if model.training_data is not None:
-        X, Y = model.training_data
+    arrays["features.idf"] = model.features_.idf_
+    arrays["calibration.scores"] = model.calibration_.scores
+    arrays["calibration.probabilities"] = model.calibration_.probabilities
+    if model.slot_examples_ is not None:
+        arrays["examples.starts"] = model.slot_examples_.starts
+        arrays["examples.documents"] = model.slot_examples_.documents
+        names["examples"] = model.slot_examples_.texts
+    if model.training_data_ is not None:
+        X, Y = model.training_data_
         arrays["training.features.starts"] = X.starts
         arrays["training.features.columns"] = X.columns
         arrays["training.features.values"] = X.values
         arrays["training.labels.starts"] = Y.starts
         arrays["training.labels.columns"] = Y.columns
-    if model.label_uris is not None:
-        names["uris"] = model.label_uris
+    if model.label_uris_ is not None:
+        names["uris"] = model.label_uris_
     return description, arrays, names
 
 
-def restore(model: TextModel, stored: StoredModel, n_threads: int | None) -> None:
+def restore(model: TextModel, stored: StoredModel, n_jobs: int | None) -> None:
     """Fill a fresh model with what was saved, after checking all of it."""
     facts = stored.description
     classifier_facts = facts.get("classifier")
     if not isinstance(classifier_facts, dict):
         raise _damaged(stored, "it has no classifier")
-    classifier = XRLinear(n_threads=n_threads)
+    classifier = XRLinear(n_jobs=n_jobs)
     classifier_files.restore(
         classifier, StoredModel(stored.path, classifier_facts, stored.arrays, stored.names)
     )
@@ -107,15 +108,17 @@ def restore(model: TextModel, stored: StoredModel, n_threads: int | None) -> Non
         model.check_parameters()
     except ValueError as error:
         raise _damaged(stored, str(error)) from None
-    model.slot_examples = _examples(stored, classifier.clusters_.n_slots)
-    model.training_data = _training_data(stored, classifier)
-    model.keep_data = model.training_data is not None
-    model.threshold = _threshold(stored)
-    for name, kind in (("report", dict), ("reading", dict), ("phase_seconds", dict)):
-        setattr(model, name, _of_type(stored, name, kind))
-    model.n_without_labels = _of_type(stored, "n_without_labels", int)
-    model.features, model.classifier, model.calibration = features, classifier, calibration
-    model.label_uris = uris
+    model.slot_examples_ = _examples(stored, classifier.clusters_.n_slots)
+    model.training_data_ = _training_data(stored, classifier)
+    model.keep_data = model.training_data_ is not None
+    model.threshold_ = _threshold(stored)
+    for name in ("report", "reading", "phase_seconds"):
+        setattr(model, f"{name}_", _of_type(stored, name, dict))
+    model.n_without_labels_ = _of_type(stored, "n_without_labels", int)
+    model.features_, model.classifier_, model.calibration_ = features, classifier, calibration
+    model.label_uris_ = uris
+    # Whoever trains it again has the same settings.
+    model.features, model.classifier = clone(features), clone(classifier)
 
 
 def _damaged(stored: StoredModel, what: str) -> ValueError:

@@ -24,7 +24,7 @@ from polyseme.inputs.features import check_features
 from polyseme.inputs.labels import check_labels
 from polyseme.inputs.names import Names
 from polyseme.inputs.sparse_rows import SparsePattern, SparseRows
-from polyseme.machine.threads import count_threads
+from polyseme.machine.threads import count_jobs
 from polyseme.partition.assignment import default_max_cluster_size
 from polyseme.partition.co_occurrence import CoOccurrence, co_occurrence, objective
 from polyseme.partition.label_clusters import LabelClusters
@@ -168,7 +168,7 @@ def update_stacked(
     """
     check_parameters(model)
     _check_old(model, Y.rows(0, n_old), has_unseen)
-    n_known, n_threads = model.n_labels_, count_threads(model.n_threads)
+    n_known, n_threads = model.n_labels_, count_jobs(model.n_jobs)
     X_new, Y_new = X.rows(n_old, X.n_rows), Y.rows(n_old, Y.n_rows)
     counts = np.bincount(Y.columns, minlength=Y.n_columns)
     if (counts[n_known:] == 0).any():
@@ -298,7 +298,11 @@ class _Placing:
         self._clusters = model.clusters_
         self._copies = model.copies if model.rounds > 0 else 1
         self._max_cluster_size = model.max_cluster_size
-        self._matched, self._seed, self._n_threads = matched.to_scipy(), model.seed, n_threads
+        self._matched, self._seed, self._n_threads = (
+            matched.to_scipy(),
+            model.random_state,
+            n_threads,
+        )
 
     def place(self, labels: sp.csr_array, rows: Any = slice(None)) -> tuple[sp.csr_array, int]:
         present = self._clusters

@@ -27,7 +27,7 @@ class LinearTraining:
     tolerance: float = 0.03
     max_iter: int = 10
     bias: float = 1.0
-    threshold: float = 0.1
+    min_weight: float = 0.1
     max_weights_per_label: int | None = None
     weight_bits: int = 32
     seed: int = 0
@@ -98,7 +98,7 @@ class LinearWeights:
             how.tolerance,
             how.max_iter,
             how.bias,
-            how.threshold,
+            how.min_weight,
             how.max_weights_per_label or 0,
             how.weight_bits,
             how.seed,
