@@ -326,7 +326,7 @@ class TextTagger(Tagger):
         self.label_uris = model.label_uris_
         self.threshold = float(model.threshold_)
         self.has_probabilities = model.calibration_.method != "none"
-        self.report = _with_present_names(model.report_)
+        self.report = model.report_
 
     def label_number(self, label: str | int) -> int:
         return self.model.label_number(label)
@@ -381,8 +381,3 @@ def _records(documents: Any, labels: Any) -> Iterable[Record]:
         return ()
     found: Iterable[Record] = documents if labels is None else Pairs(documents, labels)
     return found
-
-
-def _with_present_names(report: dict[str, Any]) -> dict[str, Any]:
-    """Return a report with ``reach`` under this name, which older models call otherwise."""
-    return {"reach" if name == "beam_coverage" else name: part for name, part in report.items()}

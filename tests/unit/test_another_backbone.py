@@ -19,18 +19,9 @@ TRAINING, TEST = make_corpus(600, seed=0), make_corpus(200, seed=1)
 
 
 @pytest.fixture(scope="module")
-def package(tmp_path_factory):
-    """The package, installed for this process and for those that it starts."""
-    folder = toy_backbone.write_package(tmp_path_factory.mktemp("package"))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(folder)
-        patch.setenv("PYTHONPATH", str(folder))
-        yield folder
-
-
-@pytest.fixture(scope="module")
-def centroids(package):
-    return method_named("centroids")
+def centroids(tmp_path_factory):
+    with toy_backbone.installed(tmp_path_factory.mktemp("package")) as estimator:
+        yield estimator
 
 
 @pytest.fixture(scope="module")
@@ -67,11 +58,11 @@ def test_the_toy_is_short():
     assert len(lines) <= 50
 
 
-def test_it_is_found_by_its_entry_point(package):
+def test_it_is_found_by_its_entry_point(centroids):
     assert methods() == ["xr-linear", "centroids"]
 
 
-def test_a_method_that_nobody_brings_is_refused_with_those_there_are(package):
+def test_a_method_that_nobody_brings_is_refused_with_those_there_are(centroids):
     with pytest.raises(ValueError, match="no method 'centroid'; there are: xr-linear, centroids"):
         method_named("centroid")
 
@@ -157,7 +148,7 @@ def test_a_text_model_is_made_around_it(text_model, tmp_path):
     assert text_model.update(TEST.texts[:5], TEST.labels[:5]).n_documents == 5
 
 
-def test_the_command_line_knows_it(package, tmp_path):
+def test_the_command_line_knows_it(centroids, tmp_path):
     data = tmp_path / "data.jsonl"
     pairs = zip(TRAINING.texts, TRAINING.labels, strict=True)
     lines = [json.dumps({"text": text, "labels": list(labels)}) for text, labels in pairs]
@@ -173,6 +164,6 @@ def test_the_command_line_knows_it(package, tmp_path):
     assert "changed" in succeed("update", folder, data, "--with", data)
 
 
-def test_an_option_of_another_method_is_refused(package, tmp_path):
+def test_an_option_of_another_method_is_refused(centroids, tmp_path):
     said = refuse("train", "x.csv", "-o", tmp_path / "m", "--method", "centroids", "--C", "2")
     assert "CentroidClassifier has no C, so --C means nothing to it." in said

@@ -209,3 +209,9 @@ def replace_format_1_weights(folder, content):
     manifest = manifest_of(folder)
     manifest.pop("crc32")
     (folder / "model.json").write_text(json.dumps(manifest))
+
+
+def test_the_report_of_a_text_model_speaks_of_reach():
+    report = polyseme.load(MODELS / "text").report_
+    assert 0 < report["reach"] <= 100
+    assert "beam_coverage" not in report

@@ -124,13 +124,6 @@ def test_what_is_only_of_texts_is_empty_for_matrices(of_texts, of_matrices):
     assert of_texts.added_since_report is None
 
 
-def test_the_reach_in_a_report_of_an_older_model_is_still_known(text_model):
-    older = copy.copy(text_model)
-    older.report_ = dict(text_model.report_)
-    older.report_["beam_coverage"] = older.report_.pop("reach")
-    assert tagger_for(older).report == text_model.report_
-
-
 def test_a_saved_model_opens_as_its_kind(of_texts, of_matrices, tmp_path):
     for name, tagger in (("texts", of_texts), ("matrices", of_matrices)):
         tagger.model.save(tmp_path / name)
