@@ -180,7 +180,7 @@ LinearLevel::LinearLevel(const LevelWeightsView& weights, bool is_trusted)
     add_short_ = (view_.scales ? row_adders<uint8_t, int8_t>() : row_adders<uint8_t, float>()).back();
     add_long_ = (view_.scales ? row_adders<uint16_t, int8_t>() : row_adders<uint16_t, float>()).back();
     long_starts_.assign(1, 0);
-    for (int64_t f = 0; f < view_.n_features; ++f) long_starts_.push_back(long_starts_.back() + view_.record_sizes[f]);
+    for (int64_t f = 0; f < view_.n_sparse; ++f) long_starts_.push_back(long_starts_.back() + view_.record_sizes[f]);
     const int64_t n_bytes = long_starts_.back();
     require(n_bytes + read_ahead == static_cast<int64_t>(bytes_.size()), "the records do not fit their sizes");
     require(view_.n_clusters > 0 || n_bytes == 0, "there are weights, but no clusters");
@@ -188,7 +188,7 @@ LinearLevel::LinearLevel(const LevelWeightsView& weights, bool is_trusted)
         short_starts_.assign(long_starts_.begin(), long_starts_.end());
         std::vector<int64_t>().swap(long_starts_);
     }
-    for (int64_t f = 0; f < view_.n_features && !is_trusted; ++f)
+    for (int64_t f = 0; f < view_.n_sparse && !is_trusted; ++f)
         if (view_.record_sizes[f] > 0) check_record(f);
     set_up_dense(is_trusted);
 }
@@ -219,7 +219,7 @@ float LinearLevel::dense_weight(int64_t cluster, int64_t slot, int64_t column) c
 
 int64_t LinearLevel::n_weights() const {
     int64_t n = n_slots() * n_dense();
-    for (int64_t f = 0; f < view_.n_features; ++f)
+    for (int64_t f = 0; f < view_.n_sparse; ++f)
         for_each_row(f, [&](int64_t cluster, const uint8_t*, uint32_t size) {
             const RowForm form = row_form(cluster);
             const bool is_list = size < form.lists_below();

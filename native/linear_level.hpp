@@ -23,10 +23,10 @@ struct Document {
 
 struct LevelWeightsView {
     int64_t n_clusters = 0;
-    int64_t n_features = 0;                    // sparse ones
+    int64_t n_sparse = 0;
     int64_t n_dense = 0;                       // dense columns, whose numbers follow
     const int64_t* slot_starts = nullptr;      // [n_clusters + 1]
-    const uint32_t* record_sizes = nullptr;    // [n_features]
+    const uint32_t* record_sizes = nullptr;    // [n_sparse]
     std::span<const uint8_t> bytes;
     const float* scales = nullptr;             // [slot], or none where weights are floats
     const float* bias = nullptr;               // [slot], the bias feature's weight times its value
@@ -58,7 +58,7 @@ class LinearLevel {
     explicit LinearLevel(const LevelWeightsView& weights, bool is_trusted = false);
 
     int64_t n_clusters() const { return view_.n_clusters; }
-    int64_t n_sparse() const { return view_.n_features; }
+    int64_t n_sparse() const { return view_.n_sparse; }
     int64_t n_dense() const { return view_.n_dense; }
     int64_t n_features() const { return n_sparse() + n_dense(); }
     int64_t n_slots() const { return view_.slot_starts[view_.n_clusters]; }

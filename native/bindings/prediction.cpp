@@ -39,15 +39,17 @@ struct BoundLevel {
 
 BoundLevel level_of(const In<int64_t>& slot_starts, const In<uint32_t>& record_sizes,
                     const In<uint8_t>& bytes, const In<float>& scales, const In<float>& bias,
-                    bool is_trusted, const std::optional<In<uint8_t>>& dense, int64_t n_dense) {
+                    int64_t n_features, bool is_trusted, const std::optional<In<uint8_t>>& dense, int64_t n_dense) {
     const auto size = [](const auto& array) { return static_cast<int64_t>(array.size()); };
-    require(record_sizes.size() >= 1 || n_dense >= 1, "there must be at least one feature");
+    require(n_features >= 1, "there must be at least one feature");
+    require(n_dense >= 0 && n_dense <= n_features && size(record_sizes) == n_features - n_dense,
+            "the records do not fit the number of features");
     require_starts(slot_starts, size(bias), "slot starts do not fit the bias");
     require(scales.size() == 0 || scales.size() == bias.size(), "scales and bias differ in length");
 
     LevelWeightsView view;
     view.n_clusters = size(slot_starts) - 1;
-    view.n_features = n_features;
+    view.n_sparse = size(record_sizes);
     view.slot_starts = slot_starts.data();
     view.record_sizes = record_sizes.data();
     view.bytes = {bytes.data(), bytes.size()};
@@ -419,8 +421,8 @@ void bind_prediction(nb::module_& m) {
     m.def("join_levels", &join, nb::arg("parts"), nb::arg("part_of_cluster").noconvert());
     m.def("linear_level", &level_of, nb::arg("slot_starts").noconvert(),
           nb::arg("record_sizes").noconvert(), nb::arg("bytes").noconvert(),
-          nb::arg("scales").noconvert(), nb::arg("bias").noconvert(), nb::arg("is_trusted"),
-          nb::arg("dense").noconvert().none() = nb::none(), nb::arg("n_dense") = 0);
+          nb::arg("scales").noconvert(), nb::arg("bias").noconvert(), nb::arg("n_features"),
+          nb::arg("is_trusted"), nb::arg("dense").noconvert().none() = nb::none(), nb::arg("n_dense") = 0);
     nb::class_<Predictor>(m, "Predictor")
         .def(nb::init<const std::vector<BoundLevel*>&, BoundLevel*, const std::optional<In<int32_t>>&,
                       int64_t, int64_t, const std::string&>(),

@@ -42,7 +42,7 @@ struct TableLevel {
     LevelWeightsView view() const {
         LevelWeightsView view;
         view.n_clusters = static_cast<int64_t>(slot_starts.size()) - 1;
-        view.n_features = static_cast<int64_t>(weights.record_sizes.size());
+        view.n_sparse = static_cast<int64_t>(weights.record_sizes.size());
         view.slot_starts = slot_starts.data();
         view.record_sizes = weights.record_sizes.data();
         view.bytes = weights.bytes;

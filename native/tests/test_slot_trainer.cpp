@@ -62,7 +62,7 @@ struct Problem {
     std::vector<float> weights(const LevelWeights& trained) const {
         LevelWeightsView view;
         view.n_clusters = static_cast<int64_t>(slot_starts.size()) - 1;
-        view.n_features = task.documents.sparse.n_cols;
+        view.n_sparse = task.documents.sparse.n_cols;
         view.slot_starts = slot_starts.data();
         view.record_sizes = trained.record_sizes.data();
         view.bytes = trained.bytes;

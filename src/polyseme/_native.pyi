@@ -88,6 +88,7 @@ def linear_level(
     bytes: npt.NDArray[Any],
     scales: npt.NDArray[Any],
     bias: npt.NDArray[Any],
+    n_features: int,
     is_trusted: bool,
     dense: npt.NDArray[Any] | None = None,
     n_dense: int = 0,

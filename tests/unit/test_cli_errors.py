@@ -119,7 +119,7 @@ def test_a_stderr_that_is_closed_changes_nothing_but_what_is_seen():
 @pytest.mark.skipif(os.name == "nt", reason="needs a shell")
 def test_a_stdin_that_is_closed_is_one_sentence(tmp_path):
     texts = ["a fish tank", "a battle tank", "fish swim", "battle of armour"]
-    model = TextModel(classifier=XRLinear(verbose=False), held_out=0, verbose=False)
+    model = TextModel(classifier=XRLinear(verbose=0), held_out=0, verbose=0)
     model.fit(texts, [["fish"], ["war"], ["fish"], ["war"]]).save(tmp_path / "model")
     done = run_with_closed("<&-", "predict", tmp_path / "model")
     assert done.returncode == 2

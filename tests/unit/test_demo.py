@@ -79,6 +79,7 @@ def test_the_agreement_is_how_often_the_best_slot_stands_for_the_true_sense():
     }
     judged = [
         _Judged("tank", "war", 0),
+        _Judged("tank", "war", 0),
         _Judged("tank", "fish", 0),
         _Judged("tank", "fish", 1),
         _Judged("tank", "war", 1),
@@ -87,10 +88,10 @@ def test_the_agreement_is_how_often_the_best_slot_stands_for_the_true_sense():
         _Judged("bank", "war", 7),  # a slot that no training text had
         _Judged("bank", "fish", 1),
     ]
-    assert _agreement(judged, learned) == 50
-    assert _agreement(judged[:5], learned) == 40
-    assert _agreement(judged[5:], learned) == pytest.approx(200 / 3)
-    assert _chance(judged) == pytest.approx(100 * (3 + 2) / 8)
+    assert _agreement(judged, learned) == pytest.approx(500 / 9)
+    assert _agreement(judged[:6], learned) == 50
+    assert _agreement(judged[6:], learned) == pytest.approx(200 / 3)
+    assert _chance(judged) == pytest.approx(100 * (3 + 2) / 9)
 
 
 def test_the_agreement_is_the_mean_over_all_ambiguous_labels(result):

@@ -168,11 +168,9 @@ def test_an_update_makes_what_a_full_training_with_these_slots_makes(seed, setti
     is_changed[targets.columns[targets.starts[is_old.sum()] :]] = True
     assert 0 < is_changed.sum() == update.n_changed_clusters < update.n_clusters
 
-    # The matcher; where rows come from the beam, levels below the root learn from kept nodes too.
     run = grown._run()
     full = grown.make_matcher().fit(X, MatchingTask(targets, grown.tree_), run)
-    n_levels = grown.tree_.n_levels if grown.training_rows == "teacher-forcing" else 1
-    for level in range(n_levels):
+    for level in range(grown.tree_.n_levels):
         is_above = is_changed.reshape(grown.tree_.n_nodes(level), -1).any(axis=1)
         before, after = model.matcher_.levels[level], grown.matcher_.levels[level]
         assert_same_bytes(after, clusters_from(before, full.levels[level], is_above))

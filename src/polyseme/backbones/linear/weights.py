@@ -165,7 +165,11 @@ class LinearWeights:
         sizes = self.record_sizes.astype(np.uint32, copy=False)
         arrays = {**self.to_arrays(), "record_sizes": sizes, "dense": self.dense}
         return _native.linear_level(
-            self.slot_starts, **arrays, n_dense=self.n_dense, is_trusted=self.is_trusted
+            self.slot_starts,
+            **arrays,
+            n_features=self.n_features,
+            is_trusted=self.is_trusted,
+            n_dense=self.n_dense,
         )
 
     @property
