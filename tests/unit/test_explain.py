@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from copy import copy
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from tests.oracles.beam_search import dense_weights
 from tests.oracles.merging import merge_slots
 from tests.small_data import two_senses
 from tests.small_problems import random_problem
+from tests.without_weights import without_weights
 
 ACTIVATIONS = ["l3-hinge", "sigmoid", "none"]
 
@@ -179,23 +181,9 @@ def test_several_documents_are_a_value_error():
         explain(model, X[:2])
 
 
-class Bare:
-    """A matcher or ranker that offers what it must, and nothing besides."""
-
-    def __init__(self, part):
-        self._part = part
-
-    def match(self, documents, beam_size, run):
-        return self._part.match(documents, beam_size, run)
-
-    def score(self, documents, matched, clusters, run):
-        return self._part.score(documents, matched, clusters, run)
-
-
 def test_a_model_without_weights_is_explained_without_margins():
     model, X = small_model()
-    bare = copy(model)
-    bare.matcher_, bare.ranker_ = Bare(model.matcher_), Bare(model.ranker_)
+    bare = without_weights(copy(model))
     for row in range(10):
         found, expected = (explain(one, X[row : row + 1], range(12)) for one in (bare, model))
         assert list(margins_of(expected))
@@ -222,7 +210,7 @@ def test_a_model_without_weights_is_explained_without_margins():
 def test_a_matcher_that_descends_tells_its_nodes_even_where_the_ranker_has_no_weights():
     model, X = small_model()
     bare = copy(model)
-    bare.ranker_ = Bare(model.ranker_)
+    bare.ranker_ = SimpleNamespace(score=model.ranker_.score)
     found, expected = (explain(one, X[:1]) for one in (bare, model))
     assert found.levels == expected.levels
     for one, other in zip(found.labels, expected.labels, strict=True):

@@ -282,3 +282,12 @@ def test_trees_are_equal_if_all_their_levels_are():
 def test_levels_that_do_not_fit_together_are_refused(levels):
     with pytest.raises(ValueError, match="does not say where the children of its"):
         LabelTree(tuple(np.array(starts) for starts in levels))
+
+
+def test_ways_through_an_uneven_tree_are_those_found_by_hand():
+    # The root has two children with one and three clusters.
+    tree = LabelTree((np.array([0, 2]), np.array([0, 1, 4])))
+    assert [tree.path_to(cluster) for cluster in range(4)] == [[0, 0], [1, 1], [1, 2], [1, 3]]
+    assert [parents.tolist() for parents in tree.parents] == [[0, 0], [0, 1, 1, 1]]
+    below = [tree.clusters_below(level).tolist() for level in range(3)]
+    assert below == [[0, 4], [0, 1, 4], [0, 1, 2, 3, 4]]

@@ -7,6 +7,7 @@ import pytest
 
 from polyseme import XRLinear
 from polyseme.backbones.protocols import SlotWeights
+from polyseme.machine.run import Run
 from polyseme.senses.describe import (
     label_number,
     most_split,
@@ -17,7 +18,8 @@ from polyseme.senses.describe import (
     split_scores,
 )
 from polyseme.senses.words import level_words, node_words
-from tests.small_problems import clusters_of, sparse
+from tests.small_problems import clusters_of, documents, sparse
+from tests.without_weights import without_weights
 
 # Two topics of three labels; "apple" belongs to both. Words 0-3 are about fruit, 4-7 about
 # computers, word 8 is "apple".
@@ -95,7 +97,7 @@ def test_what_is_listed_is_bounded_and_the_strongest_comes_first(trained):
 
 def test_the_documents_of_a_sense_are_the_surest_first(trained):
     model, X, Y = trained
-    matched = model.matcher_.match(sparse(X), 10).to_scipy().toarray()
+    matched = model.matcher_.match(documents(X), 10, Run()).to_scipy().toarray()
     n_told_apart = 0
     for label in LABELS:
         for sense in senses_of(model, label, X, Y, n_documents=40):
@@ -206,23 +208,9 @@ def test_a_word_that_says_all_makes_slots_alike_even_if_documents_are_divided(tr
     assert not slots_differ(model, 3)
 
 
-class Bare:
-    """A matcher or ranker that offers what it must, and nothing besides."""
-
-    def __init__(self, part):
-        self._part = part
-
-    def match(self, documents, beam_size, run):
-        return self._part.match(documents, beam_size, run)
-
-    def score(self, documents, matched, clusters, run):
-        return self._part.score(documents, matched, clusters, run)
-
-
 def test_a_model_without_weights_has_senses_without_words(trained):
     model, X, Y = trained
-    bare = copy(model)
-    bare.matcher_, bare.ranker_ = Bare(model.matcher_), Bare(model.ranker_)
+    bare = without_weights(copy(model))
     with_words, without = (senses_of(one, "apple", X, Y) for one in (model, bare))
     assert without == [replace(sense, strongest=[]) for sense in with_words]
     assert most_split(bare) == most_split(model)
@@ -236,7 +224,7 @@ def test_a_model_without_weights_has_senses_without_words(trained):
 def test_without_weights_nothing_speaks_against_calling_slots_senses(trained):
     model, _, _ = trained
     bare = copy(model)
-    bare.ranker_ = Bare(model.ranker_)
+    bare.ranker_ = SimpleNamespace(score=model.ranker_.score)
     assert [slots_differ(bare, label) for label in range(7)] == [
         n_copies > 1 for n_copies in model.clusters_.copies
     ]
