@@ -78,7 +78,7 @@ def test_it_is_an_estimator(model):
 
 def test_predictions_in_blocks_are_those_of_all_documents_at_once(model, X_test, monkeypatch):
     whole = model.decision_function(X_test)
-    monkeypatch.setattr("polyseme.estimators.partitioned.ROWS_AT_ONCE", 7)
+    monkeypatch.setattr("polyseme.estimators.predicting.ROWS_AT_ONCE", 7)
     np.testing.assert_array_equal(model.decision_function(X_test).toarray(), whole.toarray())
 
 

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from polyseme import XRLinear
-from polyseme.estimators.partitioned import top_k_of_rows
+from polyseme.estimators.predicting import top_k_of_rows
 from polyseme.inputs.sparse_rows import SparseRows
 from polyseme.machine.run import Run
 from polyseme.partition.merging import merge_slots

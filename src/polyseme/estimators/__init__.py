@@ -1,4 +1,5 @@
 """Estimators in the manner of scikit-learn: fit, predict, score, save.
 
-`partitioned` is what all of them share, `xr_linear` the linear one; `parameters` has the checks.
+`partitioned` is what all of them share, `predicting` what they answer once trained, `xr_linear`
+the linear one. `parameters` has the checks of parameters, `model_parts` what is saved.
 """

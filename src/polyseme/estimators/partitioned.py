@@ -9,12 +9,9 @@ from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse as sp
-from sklearn.base import BaseEstimator
-from sklearn.utils import validation as sklearn_validation
 from sklearn.utils.validation import check_is_fitted
 
-from polyseme.backbones.protocols import Fuses, Matcher, Ranker, Walk
+from polyseme.backbones.protocols import Matcher, Ranker, Walk
 from polyseme.estimators import model_parts
 from polyseme.estimators.parameters import (
     JOBS,
@@ -24,38 +21,33 @@ from polyseme.estimators.parameters import (
     TRUE_OR_FALSE,
     ZERO,
     Constraint,
-    check_parameters,
     one_of,
     whole_from,
 )
+from polyseme.estimators.predicting import Predicting
 from polyseme.files.model_folder import save_model
 from polyseme.files.stored_model import Contents, StoredModel
 from polyseme.inputs.documents import Documents
 from polyseme.inputs.features import check_features
 from polyseme.inputs.labels import check_labels, refuse_mostly_absent_labels
 from polyseme.inputs.names import Names
-from polyseme.inputs.sparse_rows import SparsePattern, SparseRows
+from polyseme.inputs.sparse_rows import SparsePattern
 from polyseme.machine import phases
 from polyseme.machine.old_names import knows_old_names, refuse_old_names
 from polyseme.machine.progress import Progress
-from polyseme.machine.run import Run
-from polyseme.machine.threads import count_jobs
-from polyseme.metrics import precision_at_k
 from polyseme.partition.assignment import METHODS, AssignmentPlan
 from polyseme.partition.label_clusters import LabelClusters
 from polyseme.partition.label_tree import LabelTree
-from polyseme.partition.merging import MERGES, merge_slots
+from polyseme.partition.merging import MERGES
 from polyseme.partition.training_rows import TRAINING_ROWS
-from polyseme.training.disentangle import TrainingPlan, disentangle, what_the_ranker_sees
+from polyseme.training.disentangle import TrainingPlan, disentangle
 
 __all__ = ["PartitionedClassifier"]
-
-ROWS_AT_ONCE = 1024  # of a prediction part by part, so that scores of slots need little memory
 
 Self = TypeVar("Self", bound="PartitionedClassifier")
 
 
-class PartitionedClassifier(BaseEstimator):  # type: ignore[misc]
+class PartitionedClassifier(Predicting):
     """Labels in clusters, each in one or several, around a matcher and a ranker of any kind.
 
     A subclass says how matchers and rankers are made, and has the parameters for these besides
@@ -229,10 +221,6 @@ class PartitionedClassifier(BaseEstimator):  # type: ignore[misc]
         super().set_params(**params)
         return self
 
-    def check_parameters(self) -> None:
-        """Refuse parameters that make no sense, by name and with what would."""
-        check_parameters(self)
-
     # Learning
 
     def fit(
@@ -331,167 +319,6 @@ class PartitionedClassifier(BaseEstimator):  # type: ignore[misc]
             sense_positives=self.sense_positives,
         )
 
-    def _run(self) -> Run:
-        return Run(seed=self.random_state, n_threads=count_jobs(self.n_jobs))
-
-    def _make_walk(self) -> None:
-        """Put the trained parts together, if they can be."""
-        matcher = self.matcher_
-        self._walk = (
-            matcher.fused_with(self.ranker_, self.clusters_)
-            if isinstance(matcher, Fuses)
-            else None
-        )
-
-    # Predicting
-
-    def _check(self, X: Any) -> Documents:
-        if not hasattr(self, "clusters_"):
-            check_is_fitted(self, "clusters_")
-        # May have been set after training; checked here in a moment, not all parameters again.
-        if type(self.beam_size) is not int or not 1 <= self.beam_size < 2**31:
-            self.check_parameters()
-        # Looked at only where there may be names: it takes longer than to tag one document.
-        if not isinstance(X, Documents) and (
-            hasattr(X, "columns") or hasattr(self, "feature_names_in_")
-        ):
-            self._note_column_names(X, reset=False)
-        return check_features(X, layout=self.layout_, model_name=type(self).__name__)
-
-    def _note_column_names(self, X: Any, *, reset: bool) -> None:
-        """Remember the column names of a data frame, or compare them with those of `fit`."""
-        if hasattr(sklearn_validation, "validate_data"):
-            sklearn_validation.validate_data(
-                self, X, reset=reset, skip_check_array=True, ensure_2d=False
-            )
-        else:  # scikit-learn before 1.6
-            self._check_feature_names(X, reset=reset)
-
-    def match(self, X: Any) -> SparseRows:
-        """Return the clusters that the beam keeps for each document, with their scores.
-
-        Returns
-        -------
-        SparseRows, shape (n_documents, n_clusters)
-        """
-        return self.matcher_.match(self._check(X), self.beam_size, self._run())
-
-    def slot_scores(self, X: Any) -> SparseRows:
-        """Return the scores of all slots of the clusters that the beam keeps.
-
-        Returns
-        -------
-        SparseRows, shape (n_documents, n_slots)
-        """
-        documents, run = self._check(X), self._run()
-        return self._slot_scores(
-            documents, self.matcher_.match(documents, self.beam_size, run), run
-        )
-
-    def _slot_scores(self, documents: Documents, matched: SparseRows, run: Run) -> SparseRows:
-        seen = what_the_ranker_sees(self.matcher_, documents, run)
-        return self.ranker_.score(seen, matched, self.clusters_, run)
-
-    def _label_scores(self, documents: Documents) -> SparseRows:
-        run = self._run()
-        if self._walk is not None:
-            return self._walk.all_scores(documents, self.beam_size, self.merge, run)
-        blocks = [
-            self._scores_of(
-                documents.rows(first, min(first + ROWS_AT_ONCE, documents.n_rows)), run
-            )
-            for first in range(0, max(1, documents.n_rows), ROWS_AT_ONCE)
-        ]
-        return SparseRows.stack(blocks)
-
-    def _scores_of(self, documents: Documents, run: Run) -> SparseRows:
-        matched = self.matcher_.match(documents, self.beam_size, run)
-        scores = self._slot_scores(documents, matched, run)
-        return merge_slots(scores, self.clusters_, self.merge)
-
-    def predict_top_k(
-        self, X: Any, k: int = 5
-    ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]:
-        """Return the k best labels of each document, best first.
-
-        Parameters
-        ----------
-        X : sparse matrix or array, shape (n_documents, n_features)
-        k : int
-            May exceed the number of labels.
-
-        Returns
-        -------
-        labels : ndarray of int32, shape (n_documents, k)
-            Label numbers, the columns of Y; -1 where fewer than k labels were reached.
-        scores : ndarray of float32, shape (n_documents, k)
-            0 in the places of -1.
-        """
-        quick = self._top_k_of_one(X, k)
-        if quick is not None:
-            return quick
-        documents, k = self._check(X), check_k(k)
-        if self._walk is not None:
-            return self._walk.top_k(documents, self.beam_size, k, self.merge, self._run())
-        return top_k_of_rows(self._label_scores(documents), k)
-
-    def _top_k_of_one(
-        self, X: Any, k: int
-    ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]] | None:
-        # The general checks take as long as it takes to tag a document. The walk does its own,
-        # and declines whatever is not a plain row.
-        if (
-            not isinstance(X, sp.csr_matrix | sp.csr_array)
-            or type(k) is not int
-            or type(self.beam_size) is not int
-            or getattr(self, "_walk", None) is None
-            or hasattr(self, "feature_names_in_")
-            or X.shape != (1, self.n_features_in_)
-            or self.layout_[1] > 0
-        ):
-            return None
-        assert self._walk is not None
-        return self._walk.top_k_of_row(X, self.beam_size, k, self.merge)
-
-    def decision_function(self, X: Any) -> sp.csr_array:
-        """Return the scores of all labels that the beam reaches.
-
-        Returns
-        -------
-        csr_array of float32, shape (n_documents, n_labels)
-            Labels that were not reached are not stored.
-        """
-        return self._label_scores(self._check(X)).to_scipy()
-
-    def predict(self, X: Any) -> sp.csr_array:
-        """Return the labels with a score of at least one half.
-
-        Returns
-        -------
-        csr_array of 0/1 (int8), shape (n_documents, n_labels)
-        """
-        scores = self.decision_function(X)
-        chosen = (scores.data >= 0.5).astype(np.int8)
-        result = sp.csr_array((chosen, scores.indices, scores.indptr), shape=scores.shape)
-        result.eliminate_zeros()
-        return result
-
-    def score(self, X: Any, y: Any) -> float:
-        """Return the share of documents whose best label is right: P@1 as a fraction.
-
-        With one label a document this is the accuracy. (The labels are called `y` as in all of
-        scikit-learn, and may have any form that `fit` takes.) Labels that the model never saw
-        count as not found.
-        """
-        documents = self._check(X)
-        known = self._known_labels() or range(self.n_labels_)
-        truth, _ = check_labels(y, documents.n_rows, label_names=known, allow_unknown=True)
-        best, _ = self.predict_top_k(documents, 1)
-        return float(precision_at_k(best, truth.to_scipy(), 1)) / 100
-
-    def _known_labels(self) -> list[Any] | None:
-        return None if self.label_names_ is None else list(self.label_names_)
-
     def save(self, path: str | os.PathLike[str]) -> None:
         """Save the model as a folder of safetensors and JSON; `polyseme.load` reads it.
 
@@ -532,24 +359,3 @@ def _feature_names(given: Any, n_features: int) -> Names | None:
     if len(names) != n_features:
         raise ValueError(f"X has {n_features} features, but there are {len(names)} feature names.")
     return names
-
-
-def check_k(k: int) -> int:
-    """Return k if it is a positive whole number."""
-    if isinstance(k, bool) or not isinstance(k, int | np.integer) or not 1 <= k < 2**31:
-        raise ValueError(f"k must be a positive whole number, not {k!r}.")
-    return int(k)
-
-
-def top_k_of_rows(
-    scores: SparseRows, k: int
-) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]:
-    """Return the k best columns of each row and their scores, padded with -1 and 0."""
-    labels = np.full((scores.n_rows, k), -1, dtype=np.int32)
-    values = np.zeros((scores.n_rows, k), dtype=np.float32)
-    for i in range(scores.n_rows):
-        row_labels, row_scores = scores.row(i)
-        order = np.lexsort((row_labels, -row_scores))[:k]
-        labels[i, : len(order)] = row_labels[order]
-        values[i, : len(order)] = row_scores[order]
-    return labels, values
