@@ -27,7 +27,7 @@ ACTIVATIONS = ["l3-hinge", "sigmoid", "none"]
 def small_model(seed=0, **parameters):
     X, Y = random_problem(np.random.default_rng(seed), n_labels=12, signed=True)
     chosen = {"max_leaf_size": 2, "branching": 2, "beam_size": 3, "verbose": 0, **parameters}
-    return XRLinear(**chosen).fit(X, Y), X
+    return XRLinear(**chosen).fit(sp.csr_array(X), Y), X
 
 
 def margins_of(explanation):

@@ -38,7 +38,7 @@ def assert_recorded_answers(kind, model):
 
 
 def classifier_of(model):
-    return getattr(model, "classifier", model)
+    return getattr(model, "classifier_", model)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -86,8 +86,8 @@ def test_what_has_another_name_now_keeps_its_value(kind):
 
 def test_a_text_model_of_format_1_has_its_senses_and_examples():
     model = polyseme.load(MODELS / "text")
-    assert model.slot_examples is not None
-    assert len(model.classifier.feature_names_) == model.classifier.n_features_in_
+    assert model.slot_examples_ is not None
+    assert len(model.classifier_.feature_names_) == model.classifier_.n_features_in_
 
 
 # What is refused

@@ -12,7 +12,8 @@ import polyseme
 from polyseme import XRLinear, _native
 from polyseme.backbones.linear.weights import LinearTraining, LinearWeights
 from polyseme.inputs.sparse_rows import SparsePattern, SparseRows
-from tests.model_folders import edit_manifest, manifest_of
+from polyseme.machine.run import Run
+from tests.model_folders import edit_description
 from tests.small_data import topics
 from tests.small_problems import clusters_of, random_problem, sparse, train_slots
 
@@ -69,11 +70,12 @@ def test_a_predictor_refuses_levels_that_do_not_fit_each_other(levels):
 @pytest.mark.parametrize("n_features", [3, 200])
 def test_a_model_whose_number_of_features_was_edited_is_refused(tmp_path, n_features):
     data = topics(n_labels=8, n_documents=60)
-    XRLinear(max_leaf_size=4, verbose=False).fit(data.X, data.Y).save(tmp_path / "m")
+    XRLinear(max_leaf_size=4, verbose=0).fit(data.X, data.Y).save(tmp_path / "m")
     assert data.X.shape[1] not in (3, 200)
-    description = manifest_of(tmp_path / "m")["description"]
-    edit_manifest(tmp_path / "m", description=description | {"n_features": n_features})
-    with pytest.raises(ValueError, match=r"damaged: in its .* do not fit the number of features"):
+    edit_description(tmp_path / "m", n_sparse=n_features)
+    with pytest.raises(
+        ValueError, match=r"damaged: its array 'matcher\.0\.record_sizes' has shape"
+    ):
         polyseme.load(tmp_path / "m")
 
 
@@ -162,14 +164,15 @@ def test_a_training_whose_sizes_do_not_fit_is_refused(changes, message):
 
     def train(**given):
         sizes = arrays | given
-        matrices = {name: sparse(sizes[name]) for name in arrays}
+        X, *patterns = (sparse(sizes[name]) for name in arrays)
         own, numbers = given.get("own_documents"), given.get("cluster_numbers")
         return _native.train_clusters(
-            *matrices.values(),
+            X,
+            *(rows.pattern() for rows in patterns),
             LinearTraining(),
-            own_documents=None if own is None else sparse(own),
+            Run(),
+            own_documents=None if own is None else sparse(own).pattern(),
             cluster_numbers=None if numbers is None else np.array(numbers, dtype=np.int32),
-            progress=None,
         )
 
     train(**options)
