@@ -88,7 +88,7 @@ def test_decision_function_is_match_then_score_then_merge(merge, activation):
     model, X = overlapping_model(merge=merge, activation=activation)
     assert model.clusters_.copies.max() == 3
     found = model.decision_function(X)
-    matched = model.matcher_.match(documents(X), model.beam_size, Run())
+    matched = model.match(X)
     slot_scores = model.ranker_.score(documents(X), matched, model.clusters_, Run())
     merged = merge_slots(slot_scores, model.clusters_, merge).to_scipy()
     np.testing.assert_array_equal(found.indptr, merged.indptr)
