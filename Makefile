@@ -3,6 +3,7 @@
 # make test    everything that guards the project: C++ tests, linters, types, Python tests, Annif
 
 PYTHON ?= python3
+CLANG  ?= clang++
 VENV   := .venv
 BIN    := $(VENV)/bin
 CORE   := build/core
@@ -53,7 +54,7 @@ sanitize: $(VENV)/build-tools
 	done
 
 clang-test: $(VENV)/build-tools
-	$(BIN)/cmake -S . -B build/clang $(NINJA) -DPOLYSEME_CORE_ONLY=ON -DCMAKE_CXX_COMPILER=clang++ >/dev/null
+	$(BIN)/cmake -S . -B build/clang $(NINJA) -DPOLYSEME_CORE_ONLY=ON -DCMAKE_CXX_COMPILER=$(CLANG) >/dev/null
 	$(BIN)/cmake --build build/clang --target native_tests
 	build/clang/native_tests
 

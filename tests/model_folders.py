@@ -23,7 +23,20 @@ def manifest_of(folder):
 
 
 def edit_manifest(folder, **changes):
-    (folder / "model.json").write_text(json.dumps(manifest_of(folder) | changes))
+    """Change model.json as an attacker would: with the checksum that belongs to it."""
+    manifest = manifest_of(folder) | changes
+    manifest["crc32"] = checksum_of(manifest)
+    (folder / "model.json").write_text(json.dumps(manifest))
+
+
+def edit_description(folder, **changes):
+    edit_manifest(folder, description=manifest_of(folder)["description"] | changes)
+
+
+def checksum_of(manifest):
+    """Return the crc32 of the canonical JSON of everything but the checksum itself."""
+    covered = {key: value for key, value in manifest.items() if key != "crc32"}
+    return zlib.crc32(json.dumps(covered, sort_keys=True, separators=(",", ":")).encode())
 
 
 def weights_of(folder):

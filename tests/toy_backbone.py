@@ -3,7 +3,13 @@
 import importlib
 import re
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+
+import pytest
+
+from polyseme.files.kinds import method_named
 
 PAGE = Path(__file__).parents[1] / "docs" / "write-a-backbone.md"
 NAME = "polyseme_centroids"
@@ -38,3 +44,12 @@ def module():
         sys.modules[NAME] = found
         exec(compile(code(), str(PAGE), "exec"), found.__dict__)
     return sys.modules[NAME]
+
+
+@contextmanager
+def installed(folder: Path) -> Iterator[type]:
+    """Install the package for this process and for those that it starts; yield the estimator."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(write_package(folder))
+        patch.setenv("PYTHONPATH", str(folder))
+        yield method_named("centroids")

@@ -4,7 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from polyseme import assignment, datasets, explain, metrics, senses, update
+    from polyseme import assignment, datasets, explain, metrics, senses, tagger, update
     from polyseme.cost.estimate import estimate_training
     from polyseme.estimators.xr_linear import XRLinear
     from polyseme.files.loading import load
@@ -24,6 +24,7 @@ __all__ = [
     "load",
     "metrics",
     "senses",
+    "tagger",
     "update",
 ]
 

@@ -1,12 +1,23 @@
 """The program: ``polyseme``, or ``python -m polyseme``."""
 
+import io
+import os
 import sys
 
 INTERRUPTED = 130  # what a shell reports for Ctrl-C
 
 
+class ClosedOutput(io.TextIOBase):
+    """Stands for a stdout that was closed: whoever prints to it is told so."""
+
+    def write(self, text: str) -> int:
+        """Refuse."""
+        raise OSError("stdout is closed, so that nothing can be printed; give a file or a pipe.")
+
+
 def main() -> None:
     """Run the command line; Ctrl-C is answered quietly from the first import on."""
+    _fill_closed_streams()
     try:
         from polyseme.cli import main as run
 
@@ -14,6 +25,22 @@ def main() -> None:
     except KeyboardInterrupt:
         print("polyseme: interrupted.", file=sys.stderr)
         sys.exit(INTERRUPTED)
+    except OSError as error:  # help that cannot be printed; verbs catch their own
+        print(f"polyseme: {error}", file=sys.stderr)
+        sys.exit(2)
+
+
+def _fill_closed_streams() -> None:
+    """Take the numbers of streams that a shell closed (``<&-``), before another file gets one."""
+    for number in (0, 1, 2):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # the lowest number that is free, which is this one
+    if sys.stdout is None:
+        sys.stdout = ClosedOutput()
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115 - as long as the program
 
 
 if __name__ == "__main__":

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -34,6 +34,7 @@ from polyseme.training.update import added_since_training
 
 if TYPE_CHECKING:
     from polyseme.estimators.xr_linear import XRLinear
+    from polyseme.text.corpora.records import Record
     from polyseme.text.model import TextModel
 
 __all__ = ["Suggestion", "Tagger", "open_tagger", "tagger_for"]
@@ -51,6 +52,15 @@ def open_tagger(path: str | os.PathLike[str], *, n_jobs: int | None = None) -> T
 def tagger_for(model: Any) -> Tagger:
     """Return the face of a trained model: an estimator, or a `TextModel`."""
     return TextTagger(model) if getattr(model, "takes_texts", False) else Tagger(model)
+
+
+class LabelledRows(NamedTuple):
+    """Features and labels; where known, their texts, and what rows of the data they are."""
+
+    X: Any
+    Y: Any
+    texts: Sequence[str] | None = None
+    rows: Sequence[int] | None = None
 
 
 class Tagger:
@@ -225,23 +235,31 @@ class Tagger:
         n_features, n_neighbours, n_documents : int
             How many of each to list at most.
         """
+        number = self.label_number(label)
+        known = self._with_label(number, documents, labels, texts)
         found = senses_of(
             self.classifier,
-            self.label_number(label),
-            documents,
-            labels,
+            number,
+            known.X,
+            known.Y,
             n_features=n_features,
             n_neighbours=n_neighbours,
             n_documents=n_documents,
         )
-        if texts is None:
-            return found
-        return [
-            dataclasses.replace(
-                sense, examples=[excerpt(texts[row], EXCERPT) for row in sense.documents]
-            )
-            for sense in found
-        ]
+        return [self._with_examples(sense, known) for sense in found]
+
+    def _with_label(self, label: int, documents: Any, labels: Any, texts: Any) -> LabelledRows:
+        """Return documents among which are those of a label, as matrices."""
+        return LabelledRows(documents, labels, texts)
+
+    def _with_examples(self, sense: Sense, known: LabelledRows) -> Sense:
+        own, texts = sense.documents, known.texts
+        examples = [] if texts is None else [excerpt(texts[i], EXCERPT) for i in own]
+        return dataclasses.replace(
+            sense,
+            documents=own if known.rows is None else [known.rows[i] for i in own],
+            examples=examples or self.slot_examples(sense.slot),
+        )
 
     def slot_examples(self, slot: int) -> list[str]:
         """Return beginnings of training texts that go to a slot, if the model keeps some."""
@@ -270,6 +288,7 @@ class Tagger:
         clusters = classifier.clusters_
         n_labels_by_copies = np.bincount(clusters.copies).tolist()
         return {
+            "method": classifier.kind,
             "n_documents": int(classifier.n_documents_),
             "n_labels": classifier.n_labels_,
             "n_features": classifier.n_features_in_,
@@ -303,11 +322,11 @@ class TextTagger(Tagger):
     def __init__(self, model: TextModel) -> None:
         super().__init__(model)
         self.model: TextModel = model
-        self.classifier = model.classifier
-        self.label_uris = model.label_uris
-        self.threshold = float(model.threshold)
-        self.has_probabilities = model.calibration.method != "none"
-        self.report = _with_present_names(model.report)
+        self.classifier = model.classifier_
+        self.label_uris = model.label_uris_
+        self.threshold = float(model.threshold_)
+        self.has_probabilities = model.calibration_.method != "none"
+        self.report = model.report_
 
     def label_number(self, label: str | int) -> int:
         return self.model.label_number(label)
@@ -315,83 +334,50 @@ class TextTagger(Tagger):
     def rows(self, documents: Any) -> Any:
         if hasattr(documents, "shape"):
             return documents
-        return self.model.features.rows(documents)
+        return self.model.features_.rows(documents)
 
     def shown(self, scores: Any) -> Any:
-        return self.model.calibration(scores)
+        return self.model.calibration_(scores)
 
     def checked_threshold(self, threshold: float | None) -> float | None:
         return self.model.checked_threshold(threshold)
 
-    def evaluate(
-        self,
-        documents: Any,
-        labels: Any = None,
-        *,
-        threshold: float | None = None,
-        a: float = 0.55,
-        b: float = 1.5,
-    ) -> dict[str, Any]:
-        from polyseme.text.problem import Pairs
-
-        records = documents if labels is None else Pairs(documents, labels)
-        return self.model.evaluate(records, threshold=threshold, a=a, b=b)
+    def evaluate(self, documents: Any, labels: Any = None, **how: Any) -> dict[str, Any]:
+        return self.model.evaluate(_records(documents, labels), **how)
 
     def spans(self, text: str) -> list[tuple[int, int, int]]:
-        return self.model.features.spans(text)
+        return self.model.features_.spans(text)
 
-    def senses(
-        self,
-        label: str | int,
-        documents: Any = None,
-        labels: Any = None,
-        *,
-        texts: Sequence[str] | None = None,
-        n_features: int = 10,
-        n_neighbours: int = 8,
-        n_documents: int = 5,
-    ) -> list[Sense]:
-        from polyseme.text.problem import Pairs
+    def _with_label(self, label: int, documents: Any, labels: Any, texts: Any) -> LabelledRows:
         from polyseme.text.sense_texts import rows_with_label
 
-        number = self.label_number(label)
-        many: dict[str, Any] = {
-            "n_features": n_features,
-            "n_neighbours": n_neighbours,
-            "n_documents": n_documents,
-        }
-        records = documents if labels is None else Pairs(documents, labels)
-        having = rows_with_label(self.model, number, () if records is None else records)
-        found = super().senses(number, having.X, having.Y, texts=having.texts, **many)
-        return [
-            dataclasses.replace(
-                one,
-                documents=[having.rows[i] for i in one.documents],
-                examples=one.examples or self.slot_examples(one.slot),
-            )
-            for one in found
-        ]
+        return LabelledRows(*rows_with_label(self.model, label, _records(documents, labels)))
 
     def slot_examples(self, slot: int) -> list[str]:
-        kept = self.model.slot_examples
+        kept = self.model.slot_examples_
         return [] if kept is None else kept.of(slot)
 
     @property
     def phase_seconds(self) -> dict[str, float]:
-        return dict(self.model.phase_seconds)
+        return dict(self.model.phase_seconds_)
 
     def about_texts(self) -> dict[str, Any]:
         return {
-            "features": self.model.features.describe()["parameters"],
-            "calibration": self.model.calibration.method,
+            "features": self.model.features_.describe()["parameters"],
+            "calibration": self.model.calibration_.method,
             "threshold": self.threshold,
-            "reading": self.model.reading,
-            "n_without_labels": self.model.n_without_labels,
+            "reading": self.model.reading_,
+            "n_without_labels": self.model.n_without_labels_,
             "report": self.report,
             "added_since_report": self.added_since_report,
         }
 
 
-def _with_present_names(report: dict[str, Any]) -> dict[str, Any]:
-    """Return a report with ``reach`` under this name, which older models call otherwise."""
-    return {"reach" if name == "beam_coverage" else name: part for name, part in report.items()}
+def _records(documents: Any, labels: Any) -> Iterable[Record]:
+    """Return texts with their labels; `documents` are records already where `labels` is None."""
+    from polyseme.text.problem import Pairs
+
+    if documents is None:
+        return ()
+    found: Iterable[Record] = documents if labels is None else Pairs(documents, labels)
+    return found

@@ -93,7 +93,7 @@ def test_the_model_is_there_for_the_next_process_and_nothing_is_pickled(trained,
 def test_documents_without_subjects_are_left_out(project):
     given = list(documents(project).documents)
     project.train(DocumentList([Document(text="nobody tagged this"), *given]))
-    assert project.backend._ready.model.classifier.n_documents_ == len(given)
+    assert project.backend._ready.tagger.model.classifier_.n_documents_ == len(given)
 
 
 @pytest.mark.parametrize("given", [[], [Document(text="nobody tagged this")]])
@@ -138,16 +138,16 @@ def test_settings_of_the_project_reach_the_model(tmp_path):
     project = make_project(tmp_path, copies=1, beam_size=3, ngram=1, min_df=2, held_out=0)
     load_vocabulary(project, list(WORDS), folder=tmp_path)
     project.train(documents(project), jobs=1)
-    model = project.backend._ready.model
-    assert (model.classifier.copies, model.classifier.beam_size) == (1, 3)
-    assert (model.features.ngrams, model.features.min_documents) == ((1, 1), 2)
-    assert model.report == {}
+    model = project.backend._ready.tagger.model
+    assert (model.classifier_.copies, model.classifier_.beam_size) == (1, 3)
+    assert (model.features_.ngrams, model.features_.min_documents) == ((1, 1), 2)
+    assert model.report_ == {}
 
 
 def test_documents_of_the_last_training_can_be_used_again(trained, tmp_path):
     project = make_project(tmp_path)
     project.train("cached", {"polyseme": {"ngram": "1"}})
-    assert project.backend._ready.model.features.ngrams == (1, 1)
+    assert project.backend._ready.tagger.model.features_.ngrams == (1, 1)
     assert best(project, texts()["bakery"]) == "bakery"
 
 
@@ -200,7 +200,7 @@ def test_new_subjects_of_a_grown_vocabulary_are_learned(tmp_path, caplog):
     # Its words are new to the model, so that the full training is due indeed.
     again.train("cached")
     assert {name: best(again, text) for name, text in texts().items()} == {n: n for n in WORDS}
-    assert again.backend._ready.model.classifier.n_documents_ == 60
+    assert again.backend._ready.tagger.model.classifier_.n_documents_ == 60
 
 
 def test_what_was_learned_is_there_at_once_and_for_the_next_process(trained, tmp_path):
@@ -234,7 +234,7 @@ def test_texts_are_taken_apart_by_the_analyzer_of_the_project(tmp_path, nltk_dat
     project = make_project(tmp_path, analyzer="snowball(english)")
     load_vocabulary(project, list(WORDS), folder=tmp_path)
     project.train(documents(project))
-    terms = [str(term) for term in project.backend._ready.model.features.vocabulary_]
+    terms = [str(term) for term in project.backend._ready.tagger.model.features_.vocabulary_]
     assert "trench" in terms
     assert "galaxi" in terms  # a stem
     assert "of" not in terms  # too short for Annif

@@ -46,7 +46,7 @@ def test_what_is_not_said_is_as_in_polyseme():
         ({"min_df": "0"}, "min_df must be a whole number of at least 1, not 0."),
         ({"ngram": "21"}, "ngram must be a whole number from 1 to 20, not 21."),
         ({"held_out": "1"}, "held_out must be a share"),
-        ({"precision": "90"}, "precision must be a share"),
+        ({"precision": "90"}, "precision must be None or a share"),
     ],
 )
 def test_a_wrong_value_is_refused_by_name(settings, sentence):

@@ -7,8 +7,11 @@ import re
 
 import pytest
 
+import polyseme
 from polyseme.senses.describe import slots_differ
+from polyseme.server.model_store import ModelStore
 from tests.web.conftest import TEXT, client_with
+from tests.without_weights import without_weights
 
 pytest.importorskip("playwright.sync_api", reason="There is no Playwright.")
 
@@ -159,6 +162,31 @@ def test_all_of_trying_works_by_keyboard(visit):
     assert page.evaluate("document.activeElement.getAttribute('aria-pressed')") == "true"
 
 
+def test_a_model_without_weights_is_shown_without_words(visit, store):
+    bare = ModelStore({"demo": store.current().path}, load=_load_without_weights)
+    with client_with(bare) as client:
+        at = str(client.base_url).rstrip("/")
+        page = visit("try", at=at)
+        type_text(page)
+        suggestion(page, "tank").click()
+        expect(page.get_by_text("this part of the model has no weights")).to_be_visible()
+        steps = page.locator(".step .figure")
+        assert steps.first.inner_text() == ""  # only the cluster and the label have scores
+        assert "score" in steps.last.inner_text()
+        tank = bare.current().tagger.label_number("tank")
+        page = visit(f"senses/{tank}", at=at)
+        expect(page.get_by_text("No word speaks for it.").first).to_be_visible()
+        page = visit("map/0", at=at)
+        expect(page.get_by_text("None are known.")).to_be_visible()
+        expect(page.get_by_role("treeitem").first).to_be_visible()
+
+
+def _load_without_weights(path, n_jobs):
+    model = polyseme.load(path, n_jobs=n_jobs)
+    without_weights(model.classifier_)
+    return model
+
+
 # Senses
 
 
@@ -229,6 +257,32 @@ def test_the_map_is_walked_and_zoomed_by_keyboard(visit):
     expect(boxes).to_have_count(n_all)
 
 
+def test_the_map_draws_trees_whose_nodes_have_different_numbers_of_children(visit):
+    def node(number, n_labels):
+        named = [{"label": 0, "name": "a label"}]
+        return {"node": number, "n_labels": n_labels, "words": [], "labels": named}
+
+    # Two parts, with one cluster and with three; three clusters have one label, the last has two.
+    levels = [[node(0, 1), node(1, 4)], [node(i, 1 + (i == 3)) for i in range(4)]]
+    tree = {"model": "demo", "starts": [[0, 2], [0, 1, 4]], "levels": levels, "links": []}
+    page = visit("quality")
+    page.route("**/v1/tree*", lambda route: route.fulfill(json=tree))
+    page.goto(page.url.split("#")[0] + "#map")
+    heights = {}
+    expect(page.get_by_role("treeitem")).to_have_count(6)
+    for box in page.get_by_role("treeitem").all():
+        rect = box.locator("rect")
+        heights[box.get_attribute("data-place")] = round(float(rect.get_attribute("height")))
+    assert heights == {"0/0": 119, "0/1": 479, "1/0": 119, "1/1": 119, "1/2": 119, "1/3": 239}
+    page.locator("[data-place='0/1']").click()
+    page.keyboard.press("ArrowRight")
+    chosen = page.locator("[role=treeitem][aria-selected=true]")
+    expect(chosen).to_have_attribute("data-place", "1/1")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowLeft")
+    expect(chosen).to_have_attribute("data-place", "0/1")
+
+
 def test_a_cluster_of_the_map_shows_its_labels_and_lines(visit):
     page = visit("map")
     page.wait_for_selector(".box")
@@ -294,7 +348,7 @@ def test_quality_lists_all_phases_and_says_which_probabilities_it_means(visit, s
     page = visit("quality")
     phases = page.get_by_role("table", name="What training took").locator("tbody th")
     expect(phases.first).to_be_visible()
-    assert phases.all_inner_texts() == list(store.current().model.phase_seconds)
+    assert phases.all_inner_texts() == list(store.current().tagger.phase_seconds)
     expect(page.get_by_text("Probabilities above 10% are off by")).to_be_visible()
     expect(page.locator("#stale")).to_have_count(0)
 

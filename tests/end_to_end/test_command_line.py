@@ -161,6 +161,7 @@ def test_evaluate_as_json_has_every_figure_and_the_propensity_constants(model, d
 def test_evaluate_prints_a_table_with_the_constants(model, data):
     text = succeed("evaluate", model, data, "-a", 0.6, "-b", 2.6)
     assert "nDCG" in text
+    assert "Labels by number of training documents" in text
     assert "A = 0.6, B = 2.6" in text
 
 

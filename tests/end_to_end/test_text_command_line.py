@@ -57,7 +57,7 @@ def test_train_on_a_csv_file_just_works_and_reports(articles, tmp_path):
     assert "text from 'title', 'body', labels from 'tags', split at ';'" in result.stderr
     for words in ("Computing features", "Total", "Accuracy on 80", "Threshold", "Most split"):
         assert words in result.stdout
-    assert polyseme.load(tmp_path / "m").reading["text_columns"] == ["title", "body"]
+    assert polyseme.load(tmp_path / "m").reading_["text_columns"] == ["title", "body"]
 
 
 def test_train_as_json_has_the_whole_report(articles, tmp_path):
@@ -117,6 +117,13 @@ def test_a_text_on_stdin_gets_names_with_scores(text_model):
     assert (binary.exit_code, "not UTF-8" in binary.stderr) == (2, True)
 
 
+def test_a_closed_stdin_is_a_sentence(text_model):
+    command = f"exec '{sys.executable}' -m polyseme predict '{text_model}' <&-"
+    found = subprocess.run(["sh", "-c", command], capture_output=True, text=True)
+    assert found.returncode == 2
+    assert found.stderr == "polyseme: stdin is closed; give a file as INPUT.\n"
+
+
 def test_a_text_file_is_one_document_or_one_a_line(text_model, tmp_path):
     path = tmp_path / "letter.txt"
     path.write_text("bat and umpire\nfishing for bass\n")
@@ -134,6 +141,13 @@ def test_predictions_are_written_as_tsv_json_lines_or_a_matrix(text_model, new, 
     assert len((tmp_path / "a.tsv").read_text().splitlines()) == matrix.nnz
     succeed("predict", text_model, new, "-o", tmp_path / "a.jsonl")
     assert (tmp_path / "a.jsonl").read_text() == succeed("predict", text_model, new, "--json")
+
+
+def test_predictions_of_matrices_are_written_as_tsv_too(model, data, tmp_path):
+    succeed("predict", model, data, "-k", 2, "-o", tmp_path / "a.tsv")
+    rows = [line.split("\t") for line in (tmp_path / "a.tsv").read_text().splitlines()]
+    first = json.loads(succeed("predict", model, data, "-k", 2).splitlines()[0])["labels"]
+    assert [(row, name) for row, name, _ in rows[:2]] == [("0", one["name"]) for one in first]
 
 
 def test_a_terminal_gets_lines_for_people(text_model, new):
@@ -178,7 +192,7 @@ def test_senses_and_info_know_texts(text_model, articles):
 
 
 def test_slots_that_hardly_differ_are_not_called_senses(text_model):
-    model = polyseme.load(text_model).classifier
+    model = polyseme.load(text_model).classifier_
     by_kind = {slots_differ(model, i): i for i in np.flatnonzero(model.clusters_.copies == 2)}
     for differ, label in by_kind.items():
         name = model.label_names_[label]

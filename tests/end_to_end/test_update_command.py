@@ -41,7 +41,7 @@ def plain(files, tmp_path):
 
 
 def names_of(path):
-    return list(polyseme.load(path).classifier.label_names_)
+    return list(polyseme.load(path).classifier_.label_names_)
 
 
 def test_update_adds_a_label_with_the_old_file_given_again(plain, files):

@@ -1,4 +1,4 @@
-"""The backbone of docs/write-a-backbone.md, brought by another package: everything works with it."""
+"""The backbone of docs/write-a-backbone.md, from another package: everything works with it."""
 
 import json
 
@@ -19,18 +19,9 @@ TRAINING, TEST = make_corpus(600, seed=0), make_corpus(200, seed=1)
 
 
 @pytest.fixture(scope="module")
-def package(tmp_path_factory):
-    """The package, installed for this process and for those that it starts."""
-    folder = toy_backbone.write_package(tmp_path_factory.mktemp("package"))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(folder)
-        patch.setenv("PYTHONPATH", str(folder))
-        yield folder
-
-
-@pytest.fixture(scope="module")
-def centroids(package):
-    return method_named("centroids")
+def centroids(tmp_path_factory):
+    with toy_backbone.installed(tmp_path_factory.mktemp("package")) as estimator:
+        yield estimator
 
 
 @pytest.fixture(scope="module")
@@ -39,12 +30,12 @@ def vectorizer():
 
 
 @pytest.fixture(scope="module")
-def X(vectorizer):
+def X(vectorizer):  # noqa: N802
     return vectorizer.transform(TRAINING.texts)
 
 
 @pytest.fixture(scope="module")
-def X_test(vectorizer):
+def X_test(vectorizer):  # noqa: N802
     return vectorizer.transform(TEST.texts)
 
 
@@ -67,11 +58,11 @@ def test_the_toy_is_short():
     assert len(lines) <= 50
 
 
-def test_it_is_found_by_its_entry_point(package):
+def test_it_is_found_by_its_entry_point(centroids):
     assert methods() == ["xr-linear", "centroids"]
 
 
-def test_a_method_that_nobody_brings_is_refused_with_those_there_are(package):
+def test_a_method_that_nobody_brings_is_refused_with_those_there_are(centroids):
     with pytest.raises(ValueError, match="no method 'centroid'; there are: xr-linear, centroids"):
         method_named("centroid")
 
@@ -104,7 +95,7 @@ def test_a_saved_model_answers_as_before(model, X_test, tmp_path):
 def test_without_the_package_its_models_are_refused_by_their_kind(model, tmp_path, monkeypatch):
     model.save(tmp_path / "model")
     monkeypatch.setattr("polyseme.files.kinds.entry_points", lambda group: [])
-    with pytest.raises(ValueError, match="kind 'centroids', which is not known here; .* install"):
+    with pytest.raises(ValueError, match=r"kind 'centroids', which is not known here; .* install"):
         polyseme.load(tmp_path / "model")
 
 
@@ -157,7 +148,7 @@ def test_a_text_model_is_made_around_it(text_model, tmp_path):
     assert text_model.update(TEST.texts[:5], TEST.labels[:5]).n_documents == 5
 
 
-def test_the_command_line_knows_it(package, tmp_path):
+def test_the_command_line_knows_it(centroids, tmp_path):
     data = tmp_path / "data.jsonl"
     pairs = zip(TRAINING.texts, TRAINING.labels, strict=True)
     lines = [json.dumps({"text": text, "labels": list(labels)}) for text, labels in pairs]
@@ -173,6 +164,6 @@ def test_the_command_line_knows_it(package, tmp_path):
     assert "changed" in succeed("update", folder, data, "--with", data)
 
 
-def test_an_option_of_another_method_is_refused(package, tmp_path):
+def test_an_option_of_another_method_is_refused(centroids, tmp_path):
     said = refuse("train", "x.csv", "-o", tmp_path / "m", "--method", "centroids", "--C", "2")
     assert "CentroidClassifier has no C, so --C means nothing to it." in said

@@ -134,6 +134,7 @@ def test_ties_go_to_the_score_then_the_present_cluster_then_the_lower_id():
     assert first_choice([0, 0.5, 0.5], present=0) == 1
 
 
+@pytest.mark.slow
 def test_coverage_equals_its_twin():
     for problem in random_problems(2, 300):
         for copies in (1, 2, 3, 4):
@@ -143,6 +144,7 @@ def test_coverage_equals_its_twin():
             np.testing.assert_array_equal(problem.choose("coverage", copies), expected)
 
 
+@pytest.mark.slow
 def test_coverage_is_never_below_the_closed_form_and_the_best_where_copies_are_two():
     for problem in random_problems(3, 2000):
         counted, present = problem.counted, problem.clusters
@@ -159,6 +161,7 @@ def test_coverage_uses_as_many_slots_as_the_closed_form():
         np.testing.assert_array_equal(slots, problem.choose("closed_form", 3).sum(axis=1))
 
 
+@pytest.mark.slow
 def test_capped_is_feasible_and_within_one_percent_of_the_exact_optimum():
     rng = np.random.default_rng(6)
     for problem in random_problems(6, 300, most_labels=30, most_documents=60):

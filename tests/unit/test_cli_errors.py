@@ -12,6 +12,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
+from polyseme import TextModel, XRLinear
 from polyseme.cli.errors import GroupWithPlainErrors
 
 
@@ -88,3 +89,38 @@ def test_a_full_device_behind_stdout_is_said_to_be_that(arguments):
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True)
     assert done.returncode == 2
     assert done.stderr == ("polyseme: cannot write to standard output: No space left on device.\n")
+
+
+def run_with_closed(streams, *arguments):
+    """Run the program as a shell does that was told to close some of its streams."""
+    command = [sys.executable, "-m", "polyseme", *map(str, arguments)]
+    return subprocess.run(
+        ["sh", "-c", f'exec "$@" {streams}', "sh", *command], capture_output=True, text=True
+    )
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs a shell")
+@pytest.mark.parametrize(
+    "arguments", [("datasets", "list"), ("datasets", "list", "--json"), ("-h",)]
+)
+def test_a_stdout_that_is_closed_is_one_sentence(arguments):
+    done = run_with_closed(">&-", *arguments)
+    assert done.returncode == 2
+    assert done.stderr.startswith("polyseme: stdout is closed")
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs a shell")
+def test_a_stderr_that_is_closed_changes_nothing_but_what_is_seen():
+    assert run_with_closed("2>&-", "datasets", "list").stdout
+    assert run_with_closed("2>&-", "datasets", "info", "nothing").returncode == 2
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs a shell")
+def test_a_stdin_that_is_closed_is_one_sentence(tmp_path):
+    texts = ["a fish tank", "a battle tank", "fish swim", "battle of armour"]
+    model = TextModel(classifier=XRLinear(verbose=0), held_out=0, verbose=0)
+    model.fit(texts, [["fish"], ["war"], ["fish"], ["war"]]).save(tmp_path / "model")
+    done = run_with_closed("<&-", "predict", tmp_path / "model")
+    assert done.returncode == 2
+    assert done.stderr == "polyseme: stdin is closed; give a text there, or a file as INPUT.\n"

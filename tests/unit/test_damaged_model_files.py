@@ -1,23 +1,19 @@
 """Opening what is no model, or none any more: every part is checked before it is used."""
 
+import json
 import struct
 
 import numpy as np
 import pytest
 
 from polyseme.files.model_folder import open_model, save_model
-from polyseme.files.stored_model import (
-    StoredModel,
-    require_array,
-    require_finite,
-    require_range,
-    require_starts,
-)
+from polyseme.files.stored_model import Contents, StoredModel
 from polyseme.inputs.names import Names
 from tests.model_folders import (
     ARRAYS,
     NAMES,
     edit_manifest,
+    manifest_of,
     replace_weights,
     weights_of,
     with_header,
@@ -27,7 +23,7 @@ from tests.model_folders import (
 @pytest.fixture
 def folder(tmp_path):
     path = tmp_path / "model"
-    save_model(path, {"kind": "first"}, ARRAYS, NAMES)
+    save_model(path, Contents({"kind": "first"}, ARRAYS, NAMES))
     return path
 
 
@@ -57,7 +53,7 @@ def test_a_damaged_model_json_is_refused(folder, content):
     ("changes", "sentence"),
     [
         ({"format": "other"}, "does not describe a polyseme model"),
-        ({"format_version": 2}, "needs a newer polyseme: its format is 2"),
+        ({"format_version": 3}, "needs a newer polyseme: its format is 3"),
         ({"format_version": "1"}, "no valid format_version"),
         ({"format_version": True}, "no valid format_version"),
         ({"format_version": 0}, "no valid format_version"),
@@ -70,6 +66,33 @@ def test_a_model_json_that_does_not_fit_is_refused(folder, changes, sentence):
     edit_manifest(folder, **changes)
     with pytest.raises(ValueError, match=sentence):
         open_model(folder)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"description": {"kind": "second"}},
+        {"files": {}},
+        {"polyseme_version": "0.0"},
+        {"more": 1},
+        {"crc32": 0},
+        {"crc32": None},
+        {"crc32": "x"},
+    ],
+    ids=str,
+)
+def test_a_model_json_that_was_changed_without_its_checksum_is_refused(folder, changes):
+    path = folder / "model.json"
+    path.write_text(json.dumps(manifest_of(folder) | changes))
+    with pytest.raises(ValueError, match=r"model\.json was changed: its checksum is wrong; copy"):
+        open_model(folder)
+
+
+def test_lines_of_model_json_may_be_broken_elsewhere(folder):
+    path = folder / "model.json"
+    manifest = dict(reversed(manifest_of(folder).items()))
+    path.write_text(json.dumps(manifest, indent=7))
+    assert open_model(folder).description == {"kind": "first"}
 
 
 def test_a_missing_weight_file_is_named(folder):
@@ -141,7 +164,7 @@ def test_damaged_names_are_refused(tmp_path):
         def to_arrays(self):
             return {"starts": np.array([0, 9]), "utf8": np.zeros(2, np.uint8)}
 
-    save_model(tmp_path / "m", {}, {}, {"labels": Broken()})
+    save_model(tmp_path / "m", Contents({}, {}, {"labels": Broken()}))
     with pytest.raises(ValueError, match=r"the names of the model .* are damaged"):
         open_model(tmp_path / "m")
 
@@ -152,8 +175,8 @@ def stored_with(tmp_path, array):
 
 def test_an_array_that_fits_is_handed_over(tmp_path):
     stored = stored_with(tmp_path, np.zeros((2, 3), np.float32))
-    assert require_array(stored, "a", np.float32, (2, None)) is stored.arrays["a"]
-    assert require_array(stored, "a", "float32", (2, 3)) is stored.arrays["a"]
+    assert stored.array("a", np.float32, (2, None)) is stored.arrays["a"]
+    assert stored.array("a", "float32", (2, 3)) is stored.arrays["a"]
 
 
 @pytest.mark.parametrize(
@@ -167,43 +190,43 @@ def test_an_array_that_fits_is_handed_over(tmp_path):
 )
 def test_an_array_that_does_not_fit_is_refused(tmp_path, name, dtype, shape, sentence):
     with pytest.raises(ValueError, match=f"the model .* is damaged: its array {sentence}"):
-        require_array(stored_with(tmp_path, np.zeros((2, 3), np.float32)), name, dtype, shape)
+        stored_with(tmp_path, np.zeros((2, 3), np.float32)).array(name, dtype, shape)
 
 
 def test_starts_go_from_zero_to_the_last_and_never_down(tmp_path):
     good = np.sort(np.random.default_rng(0).integers(0, 99, 200_000))
     good[0], good[-1] = 0, 99
-    assert len(require_starts(stored_with(tmp_path, good), "a", last=99, length=len(good)))
+    assert len(stored_with(tmp_path, good).starts("a", last=99, length=len(good)))
     for position in (1, 65_535, 65_536, 65_537, 199_998):
         bad = good.copy()
         bad[position] = 99 if position == 1 else -1
         with pytest.raises(ValueError, match="must not decrease"):
-            require_starts(stored_with(tmp_path, bad), "a", last=99)
+            stored_with(tmp_path, bad).starts("a", last=99)
     for bad in (np.array([1, 2]), np.array([0, 3]), np.zeros(0, np.int64)):
         with pytest.raises(ValueError, match="must go from 0 to 2"):
-            require_starts(stored_with(tmp_path, bad), "a", last=2)
+            stored_with(tmp_path, bad).starts("a", last=2)
     with pytest.raises(ValueError, match="has type int32"):
-        require_starts(stored_with(tmp_path, np.zeros(1, np.int32)), "a", last=0)
+        stored_with(tmp_path, np.zeros(1, np.int32)).starts("a", last=0)
 
 
 def test_values_outside_their_range_are_refused(tmp_path):
     values = np.zeros(100_000, np.int32)
     values[-1] = 4
     stored = stored_with(tmp_path, values)
-    assert require_range(stored, "a", 0, 5) is values
+    assert stored.in_range("a", 0, 5) is values
     for low, high in [(0, 4), (1, 5)]:
         with pytest.raises(ValueError, match=f"'a' has values outside {low} to {high}"):
-            require_range(stored, "a", low, high)
+            stored.in_range("a", low, high)
     with pytest.raises(ValueError, match="outside"):
-        require_range(stored_with(tmp_path, np.array([np.nan])), "a", 0, 5)
-    require_range(stored_with(tmp_path, np.zeros(0, np.int32)), "a", 0, 5)
+        stored_with(tmp_path, np.array([np.nan])).in_range("a", 0, 5)
+    stored_with(tmp_path, np.zeros(0, np.int32)).in_range("a", 0, 5)
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 def test_values_that_are_not_finite_are_refused(tmp_path, bad):
     values = np.zeros((300, 300), np.float32)
     stored = stored_with(tmp_path, values)
-    assert require_finite(stored, "a") is values
+    assert stored.finite("a") is values
     values[-1, -1] = bad
     with pytest.raises(ValueError, match="not finite"):
-        require_finite(stored, "a")
+        stored.finite("a")

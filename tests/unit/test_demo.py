@@ -7,7 +7,14 @@ from collections import Counter
 import pytest
 
 from polyseme.demo.corpus import AMBIGUOUS_LABELS, make_corpus, topics
-from polyseme.demo.experiment import DemoResult, run_demo
+from polyseme.demo.experiment import (
+    NO_SLOT,
+    DemoResult,
+    _agreement,
+    _chance,
+    _Judged,
+    run_demo,
+)
 
 
 @pytest.fixture(scope="module")
@@ -65,13 +72,36 @@ def test_slots_agree_with_the_true_senses_better_than_chance(result):
     assert result.agreement > result.chance + 10
 
 
+def test_the_agreement_is_how_often_the_best_slot_stands_for_the_true_sense():
+    learned = {
+        0: Counter({"war": 5, "fish": 1}),
+        1: Counter({"fish": 3}),
+    }
+    judged = [
+        _Judged("tank", "war", 0),
+        _Judged("tank", "war", 0),
+        _Judged("tank", "fish", 0),
+        _Judged("tank", "fish", 1),
+        _Judged("tank", "war", 1),
+        _Judged("tank", "fish", NO_SLOT),
+        _Judged("bank", "fish", 1),
+        _Judged("bank", "war", 7),  # a slot that no training text had
+        _Judged("bank", "fish", 1),
+    ]
+    assert _agreement(judged, learned) == pytest.approx(500 / 9)
+    assert _agreement(judged[:6], learned) == 50
+    assert _agreement(judged[6:], learned) == pytest.approx(200 / 3)
+    assert _chance(judged) == pytest.approx(100 * (3 + 2) / 9)
+
+
 def test_the_agreement_is_the_mean_over_all_ambiguous_labels(result):
     assert set(result.agreement_by_label) == set(AMBIGUOUS_LABELS)
-    lowest, highest = (
-        min(result.agreement_by_label.values()),
-        max(result.agreement_by_label.values()),
+    n_texts = Counter(
+        label for senses in make_corpus(result.n_test_texts, seed=1).senses for label in senses
     )
-    assert lowest <= result.agreement <= highest
+    assert sum(n_texts.values()) == result.n_judged
+    weighted = sum(n * result.agreement_by_label[label] for label, n in n_texts.items())
+    assert result.agreement == pytest.approx(weighted / result.n_judged)
 
 
 def test_three_ambiguous_labels_are_shown_with_two_senses_each(result):

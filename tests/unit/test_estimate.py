@@ -31,7 +31,7 @@ SIZE = JobSize(
     n_label_entries=100_000,
     n_used_labels=2000,
     slots_per_label=2.0,
-    fan_outs=(2, 32),
+    level_sizes=(1, 2, 64),
     nodes_per_document=(1.0, 1.5, 2.5),
     beam_size=10,
 )
@@ -43,13 +43,13 @@ LARGER = {
     "n_label_entries": 120_000,
     "n_used_labels": 4000,
     "slots_per_label": 3.0,
-    "fan_outs": (4, 32),
+    "level_sizes": (1, 4, 128),
     "nodes_per_document": (1.0, 1.6, 2.7),
     "beam_size": 20,
     "match_folds": 3,
 }
 # Larger trees have smaller clusters, and documents share the entries of X: these may fall.
-MAY_FALL = {("fan_outs", "Training the ranker"), ("n_documents", "prediction")}
+MAY_FALL = {("level_sizes", "Training the ranker"), ("n_documents", "prediction")}
 
 
 def costs(size: JobSize) -> dict[str, float]:
@@ -83,7 +83,7 @@ def test_nothing_gets_cheaper_when_a_job_grows(name, kind):
         {"n_documents": -1},
         {"n_entries": float("nan")},
         {"n_label_entries": float("inf")},
-        {"fan_outs": (2, -32)},
+        {"level_sizes": (1, 2, -64)},
         {"nodes_per_document": (1.0, 2.0)},
     ],
 )
@@ -121,7 +121,7 @@ def test_a_small_job_is_tried_whole_and_its_model_size_is_exact():
     assert found.n_sampled == X.shape[0]
     model.fit(X, Y)
     assert set(found.seconds) == set(model.phase_seconds_)
-    n_bytes = sum(array.nbytes for array in contents_of(model)[1].values())
+    n_bytes = sum(array.nbytes for array in contents_of(model).arrays.values())
     assert found.model_bytes.about == pytest.approx(n_bytes)
     assert found.total_seconds.low <= found.total_seconds.about <= found.total_seconds.high
 

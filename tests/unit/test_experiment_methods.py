@@ -57,7 +57,7 @@ def test_teacher_forcing_of_the_matcher_is_the_way_of_the_estimator(rows, proble
 def test_rows_of_the_matcher_leave_those_of_the_ranker_alone(problem):
     model = RowsOfMatcher(**SMALL, verbose=0)
     model.matcher_rows = "both"
-    assert model._make_matcher().training_rows == "both"
+    assert model.make_matcher().training_rows == "both"
     assert model.training_rows == "teacher-forcing"
 
 

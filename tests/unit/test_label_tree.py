@@ -3,10 +3,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from polyseme.machine.run import Run
 from polyseme.partition.label_tree import LabelTree
 from tests.oracles.label_features import label_features
 from tests.oracles.label_tree import partition
-from tests.small_problems import pattern, sparse
+from tests.small_problems import documents, pattern
 
 
 def unit_rows(rng, n_labels, n_features, density=0.5):
@@ -17,9 +18,17 @@ def unit_rows(rng, n_labels, n_features, density=0.5):
     return np.divide(features, lengths, out=features, where=lengths > 0).astype(np.float32)
 
 
-def build(features, **how):
+def build(features, seed=0, n_threads=1, **how):
     """Build a tree of labels that have one document each, with these features."""
-    return LabelTree.build(sparse(features), pattern(np.eye(len(features))), **how)
+    one_each = pattern(np.eye(len(features)))
+    return LabelTree.build(documents(features), one_each, run=Run(seed, n_threads), **how)
+
+
+def fan_outs(tree):
+    """Return the children of a node, by level, of a tree in which this is one number."""
+    found = [set(np.diff(starts).tolist()) for starts in tree.levels]
+    assert all(len(sizes) == 1 for sizes in found)
+    return tuple(sizes.pop() for sizes in found)
 
 
 def leaves(clusters):
@@ -35,7 +44,7 @@ def test_the_shape_keeps_fan_outs_and_leaf_sizes_within_their_bounds(
     n_labels, branching, max_leaf_size
 ):
     tree = LabelTree.shape_for(n_labels, branching, max_leaf_size)
-    assert all(2 <= fan_out <= branching for fan_out in tree.fan_outs)
+    assert all(2 <= fan_out <= branching for fan_out in fan_outs(tree))
     assert tree.n_clusters * max_leaf_size >= n_labels
     assert tree.n_clusters == 1 or tree.n_clusters * max_leaf_size < 2 * n_labels
 
@@ -99,18 +108,18 @@ def test_the_tree_is_that_of_plain_two_means_on_dense_label_features(
     # never decides.
     Y = rng.random((n_documents, n_labels)) < density
     limits = {"max_features": max_features, "max_documents": max_documents}
-    how = {"sample_size": sample_size, "max_iter": max_iter, "seed": seed}
+    how = {"sample_size": sample_size, "max_iter": max_iter}
     tree, clusters = LabelTree.build(
-        sparse(X),
+        documents(X),
         pattern(Y),
         branching=4,
         max_leaf_size=max_leaf_size,
-        n_threads=n_threads,
+        run=Run(seed, n_threads),
         **limits,
         **how,
     )
     features = label_features(X, Y, **limits)
-    expected = partition(features, tree.fan_outs, **how)
+    expected = partition(features, fan_outs(tree), seed=seed, **how)
     assert leaves(clusters) == [leaf.tolist() for leaf in expected]
 
 
@@ -149,7 +158,7 @@ def test_another_seed_gives_another_tree():
 
 def test_one_label_is_a_tree_of_one_leaf():
     tree, clusters = build([[1.0]], branching=2, max_leaf_size=1)
-    assert tree.fan_outs == ()
+    assert tree.levels == ()
     assert tree.n_clusters == 1
     assert leaves(clusters) == [[0]]
 
@@ -174,18 +183,111 @@ def test_labels_without_documents_find_a_leaf_beside_the_others():
 def test_children_of_a_node_lie_side_by_side():
     tree = LabelTree.uniform(2, 4, 3)
     assert [tree.n_nodes(level) for level in range(4)] == [1, 2, 8, 24]
-    assert tree.child_starts(0).tolist() == [0, 2]
-    assert tree.child_starts(1).tolist() == [0, 4, 8]
-    assert tree.child_starts(2).tolist() == list(range(0, 25, 3))
+    assert tree.levels[0].tolist() == [0, 2]
+    assert tree.levels[1].tolist() == [0, 4, 8]
+    assert tree.levels[2].tolist() == list(range(0, 25, 3))
+
+
+# Trees of any shape
+
+
+def random_tree(rng, n_levels):
+    """Return a tree whose nodes have one to four children."""
+    levels, n_nodes = [], 1
+    for _ in range(n_levels):
+        levels.append(np.concatenate([[0], np.cumsum(rng.integers(1, 5, size=n_nodes))]))
+        n_nodes = int(levels[-1][-1])
+    return LabelTree(tuple(levels))
+
+
+def parent_of(tree, level, node):
+    """Return the node above a node of a level, by looking at all."""
+    (parent,) = (
+        above
+        for above in range(tree.n_nodes(level - 1))
+        if tree.levels[level - 1][above] <= node < tree.levels[level - 1][above + 1]
+    )
+    return parent
 
 
 @settings(max_examples=40, deadline=None)
-@given(seed=st.integers(0, 2**32 - 1), density=st.sampled_from([0.0, 0.1, 0.5, 1.0]))
-def test_ancestors_are_the_nodes_above_any_of_a_documents_clusters(seed, density):
-    tree = LabelTree.uniform(2, 4, 3)
-    targets = np.random.default_rng(seed).random((9, 24)) < density
-    for level in range(4):
-        expected = targets.reshape(9, tree.n_nodes(level), -1).any(axis=2)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    n_levels=st.integers(0, 4),
+    density=st.sampled_from([0.0, 0.1, 0.5, 1.0]),
+)
+def test_ancestors_are_the_nodes_above_any_of_a_documents_clusters(seed, n_levels, density):
+    rng = np.random.default_rng(seed)
+    tree = random_tree(rng, n_levels)
+    targets = rng.random((9, tree.n_clusters)) < density
+    for level in range(n_levels + 1):
+        expected = np.zeros((9, tree.n_nodes(level)), dtype=bool)
+        for document, cluster in np.argwhere(targets):
+            node = int(cluster)
+            for below in range(n_levels, level, -1):
+                node = parent_of(tree, below, node)
+            expected[document, node] = True
         found = tree.ancestors(pattern(targets), level)
         np.testing.assert_array_equal(found.to_scipy().toarray() > 0, expected)
         assert found.n_stored == expected.sum()
+
+
+@settings(max_examples=40, deadline=None)
+@given(seed=st.integers(0, 2**32 - 1), n_levels=st.integers(0, 4))
+def test_every_way_through_a_tree_tells_the_same(seed, n_levels):
+    tree = random_tree(np.random.default_rng(seed), n_levels)
+    assert tree.n_levels == n_levels
+    n_nodes = [tree.n_nodes(level) for level in range(n_levels + 1)]
+    assert (n_nodes[0], n_nodes[-1]) == (1, tree.n_clusters)
+    assert tree.n_nodes_below_root == sum(n_nodes[1:])
+    for level in range(1, n_levels + 1):
+        parents = [parent_of(tree, level, node) for node in range(n_nodes[level])]
+        assert tree.parents[level - 1].tolist() == parents
+    for cluster in range(tree.n_clusters):
+        path = tree.path_to(cluster)
+        assert len(path) == n_levels
+        for level, node in enumerate(path, start=1):
+            assert tree.nodes_above(level)[cluster] == node
+            first, last = tree.clusters_below(level)[[node, node + 1]]
+            assert first <= cluster < last
+    for level in range(n_levels + 1):
+        starts = tree.clusters_below(level)
+        assert (len(starts), starts[0], starts[-1]) == (n_nodes[level] + 1, 0, tree.n_clusters)
+
+
+def test_trees_are_equal_if_all_their_levels_are():
+    tree = LabelTree.uniform(2, 3)
+    assert tree == LabelTree.uniform(2, 3)
+    assert tree == LabelTree((np.array([0, 2]), np.array([0, 3, 6])))
+    others = LabelTree((np.array([0, 2]), np.array([0, 2, 6]))), LabelTree.uniform(2), LabelTree()
+    assert all(tree != other for other in others)
+    assert tree != (2, 3)
+
+
+@pytest.mark.parametrize(
+    "levels",
+    [
+        [[0]],
+        [[1, 2]],
+        [[0, -1]],
+        [[0, 0]],
+        [[0, 2, 4]],
+        [[0, 2], [0, 2]],
+        [[0, 2], [0, 3, 2]],
+        [[0, 2], [0, 0, 0]],
+        [[0.0, 2.0]],
+    ],
+    ids=str,
+)
+def test_levels_that_do_not_fit_together_are_refused(levels):
+    with pytest.raises(ValueError, match="does not say where the children of its"):
+        LabelTree(tuple(np.array(starts) for starts in levels))
+
+
+def test_ways_through_an_uneven_tree_are_those_found_by_hand():
+    # The root has two children with one and three clusters.
+    tree = LabelTree((np.array([0, 2]), np.array([0, 1, 4])))
+    assert [tree.path_to(cluster) for cluster in range(4)] == [[0, 0], [1, 1], [1, 2], [1, 3]]
+    assert [parents.tolist() for parents in tree.parents] == [[0, 0], [0, 1, 1, 1]]
+    below = [tree.clusters_below(level).tolist() for level in range(3)]
+    assert below == [[0, 4], [0, 1, 4], [0, 1, 2, 3, 4]]

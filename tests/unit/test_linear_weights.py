@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -5,13 +7,17 @@ from hypothesis import strategies as st
 
 from polyseme.backbones.linear.matcher import LinearTreeMatcher
 from polyseme.backbones.linear.weights import LinearTraining, LinearWeights
+from polyseme.backbones.protocols import ModelShape
+from polyseme.files.stored_model import StoredModel
+from polyseme.machine.run import Run
+from polyseme.partition.label_tree import LabelTree
 from tests.oracles.beam_search import dense_weights
 from tests.small_problems import (
     clusters_of,
+    documents,
     pattern,
     random_features,
     random_problem,
-    sparse,
     train_slots,
 )
 
@@ -21,11 +27,19 @@ EXACT = {"tolerance": 1e-5, "max_iter": 2000, "min_weight": 0.0}
 def stored(weights):
     """Return the stored weights of each slot as {feature: weight}."""
     slots = []
-    for cluster in range(len(weights.slot_starts) - 1):
-        for slot in range(weights.slot_starts[cluster], weights.slot_starts[cluster + 1]):
-            features, values = weights.slot_weights(cluster, slot)
-            slots.append(dict(zip(features.tolist(), values.tolist(), strict=True)))
+    for slot in range(weights.slot_starts[-1]):
+        features, values, bias = weights.weights_of(slot)
+        assert bias == weights.bias[slot]
+        slots.append(dict(zip(features.tolist(), values.tolist(), strict=True)))
     return slots
+
+
+def restored(arrays, like):
+    """Build weights from arrays that come from a file."""
+    clusters = clusters_of(*map(range, np.diff(like.slot_starts)), n_labels=like.n_features)
+    tree = LabelTree.uniform(clusters.n_clusters)
+    shape = ModelShape(like.n_features, 0, tree, clusters)
+    return LinearWeights.restored(StoredModel(Path(), {}, arrays, {}), clusters.starts, shape)
 
 
 def assert_same(one, other):
@@ -186,7 +200,7 @@ def test_weights_too_large_for_sixteen_bits_are_kept_exactly():
     )
     assert stored(trained)[0][0] == pytest.approx(1e6, rel=1e-2)
     matcher = LinearTreeMatcher(activation="none", levels=[trained])
-    found = matcher.match(sparse([[1e-6], [2e-6]]), 1).values
+    found = matcher.match(documents([[1e-6], [2e-6]]), 1, Run()).values
     assert found == pytest.approx([1, 2], rel=1e-2)
 
 
@@ -200,7 +214,7 @@ def test_all_weights_are_those_of_the_slots(problem):
 def test_weights_come_back_from_their_arrays(problem):
     X, Y = problem
     trained = train_slots(X, Y, ALL_FIVE)
-    assert_same(trained, LinearWeights.from_arrays(trained.to_arrays(), trained.n_features))
+    assert_same(trained, restored(trained.to_arrays(), trained))
 
 
 def test_read_only_arrays_are_welcome(problem):
@@ -209,7 +223,7 @@ def test_read_only_arrays_are_welcome(problem):
     arrays = {name: array.copy() for name, array in trained.to_arrays().items()}
     for array in arrays.values():
         array.flags.writeable = False
-    level = LinearWeights.from_arrays(arrays, trained.n_features).level
+    level = restored(arrays, trained).level
     assert (level.n_clusters, level.n_slots) == (1, 5)
 
 
@@ -226,15 +240,17 @@ def test_retrained_clusters_are_new_and_all_others_stay_bit_for_bit(seed, weight
     table[is_changed] = rng.random((is_changed.sum(), 9)) < 0.5  # only these may change
     clusters = _clusters(table)
     rows = np.ones((len(X), n_clusters))
-    after = before.retrained(
-        is_changed,
-        sparse(X),
+    part = LinearWeights.train(
+        documents(X),
         pattern(rows),
         clusters.starts,
         clusters.labels,
         pattern(Y),
         LinearTraining(**how),
+        Run(),
+        only=is_changed,
     )
+    after = before.with_clusters(part, is_changed)
     fresh = train_slots(X, Y, clusters, **how)
     kept = np.repeat(~is_changed, clusters.sizes)
     both = np.repeat(~is_changed, np.diff(before.slot_starts))
@@ -242,7 +258,7 @@ def test_retrained_clusters_are_new_and_all_others_stay_bit_for_bit(seed, weight
     np.testing.assert_array_equal(weights[kept], old[both])
     np.testing.assert_array_equal(after.bias[kept], before.bias[both])
     np.testing.assert_allclose(weights[~kept], new[~kept], atol=0.02)
-    LinearWeights.from_arrays(after.to_arrays(), after.n_features).level  # noqa: B018  is checked
+    assert_same(restored(after.to_arrays(), after), after)
 
 
 def _clusters(table):

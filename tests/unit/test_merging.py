@@ -6,10 +6,11 @@ from hypothesis import strategies as st
 from polyseme import XRLinear
 from polyseme.estimators.partitioned import top_k_of_rows
 from polyseme.inputs.sparse_rows import SparseRows
+from polyseme.machine.run import Run
 from polyseme.partition.merging import merge_slots
 from tests.oracles import merging as oracle
 from tests.oracles.beam_search import beam_search, score_slots
-from tests.small_problems import clusters_of, random_problem, sparse
+from tests.small_problems import clusters_of, documents, random_problem, sparse
 
 MERGES = ["mean", "sum", "max"]
 # Label 0 has slots 0 and 2, label 1 has slots 1 and 4, label 2 has slot 3.
@@ -87,8 +88,8 @@ def test_decision_function_is_match_then_score_then_merge(merge, activation):
     model, X = overlapping_model(merge=merge, activation=activation)
     assert model.clusters_.copies.max() == 3
     found = model.decision_function(X)
-    matched = model.matcher_.match(sparse(X), model.beam_size)
-    slot_scores = model.ranker_.score(sparse(X), matched, model.clusters_)
+    matched = model.matcher_.match(documents(X), model.beam_size, Run())
+    slot_scores = model.ranker_.score(documents(X), matched, model.clusters_, Run())
     merged = merge_slots(slot_scores, model.clusters_, merge).to_scipy()
     np.testing.assert_array_equal(found.indptr, merged.indptr)
     np.testing.assert_array_equal(found.indices, merged.indices)

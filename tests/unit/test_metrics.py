@@ -10,6 +10,7 @@ from sklearn.metrics import ndcg_score
 from polyseme.metrics import (
     Propensities,
     evaluate,
+    hits,
     ndcg_at_k,
     precision_at_k,
     propensities,
@@ -48,6 +49,11 @@ def test_a_small_propensity_scored_example_agrees_with_numbers_from_hand():
     found = (1 * discount[0] + 2 * discount[2]) / discount.sum() + 3 * discount[1]
     best = np.dot([4, 2, 1], discount) / discount.sum() + 3
     assert psndcg_at_k(TOP, Y_TRUE, 3, weights) == pytest.approx(100 * found / best)
+
+
+def test_hits_are_the_predictions_that_are_true():
+    np.testing.assert_array_equal(hits(TOP, Y_TRUE), [[1, 0, 1], [0, 1, 0]])
+    assert hits(TOP[:0], Y_TRUE[:0]).shape == (0, 3)
 
 
 @st.composite

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polyseme.inputs.names import Names
+from polyseme.inputs.names import Names, name_of, number_of
 
 text = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
 int64 = st.integers(-(2**63), 2**63 - 1)
@@ -95,3 +95,34 @@ def test_bytes_that_are_no_text_are_refused_when_they_are_read():
     names = Names.from_arrays({"starts": np.array([0, 1]), "utf8": np.array([255], np.uint8)})
     with pytest.raises(ValueError, match="name 0 is not valid UTF-8"):
         names[0]
+
+
+@pytest.mark.parametrize("given", ["b", 1, "1", np.int64(1)])
+def test_a_number_or_a_name_gives_the_number(given):
+    assert number_of(given, Names.from_list(["a", "b"]), 2) == 1
+
+
+def test_a_name_that_looks_like_a_number_is_a_name_first():
+    names = Names.from_list(["1", "0"])
+    assert [number_of(name, names, 2) for name in ("0", "1", 0, 1)] == [1, 0, 0, 1]
+    assert number_of(20, Names.from_list([10, 20]), 2) == 1
+    assert [name_of(names, 1), name_of(None, 1)] == ["0", 1]
+
+
+@pytest.mark.parametrize(
+    ("given", "names", "options", "sentence"),
+    [
+        ("bb", ["a", "b"], {}, "no label named 'bb'; did you mean 'b'"),
+        ("bb", ["a", "b"], {"hints": False, "noun": "word"}, "this model has no word 'bb'$"),
+        ("b", None, {"noun": "word"}, "no word names; give a number instead of 'b'"),
+        ("2", ["a", "b"], {}, "no label '2': labels are numbered from 0 to 1"),
+        (-1, None, {}, "no label -1"),
+        ("-1", None, {}, "a number instead of '-1'"),
+        ("9" * 40, None, {}, "a number instead of"),
+        ("x" * 1000, None, {}, "instead of 'x{80}'$"),
+    ],
+)
+def test_what_is_neither_name_nor_number_is_refused(given, names, options, sentence):
+    known = None if names is None else Names.from_list(names)
+    with pytest.raises(ValueError, match=sentence):
+        number_of(given, known, 2, **options)

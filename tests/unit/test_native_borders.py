@@ -217,4 +217,4 @@ def many_weights() -> LinearWeights:
     rng = np.random.default_rng(0)
     X = rng.random((60, 2000), dtype=np.float32)
     clusters = clusters_of(*([range(40)] * 10), n_labels=40)
-    return train_slots(X, rng.random((60, 40)) < 0.5, clusters, threshold=0.0, max_iter=1)
+    return train_slots(X, rng.random((60, 40)) < 0.5, clusters, min_weight=0.0, max_iter=1)

@@ -3,10 +3,13 @@
 import io
 import subprocess
 import sys
+from contextlib import contextmanager
 
 import pytest
 
+from polyseme import XRLinear
 from polyseme.machine.progress import Progress
+from tests.small_data import topics
 
 
 class Terminal(io.StringIO):
@@ -84,3 +87,28 @@ def test_rich_is_not_imported_unless_something_is_shown():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
+
+
+def test_a_ranker_in_training_tells_how_far_it_is(monkeypatch):
+    told, totals, phase = {}, {}, Progress.phase
+
+    @contextmanager
+    def listening(self, name, total=None):
+        with phase(self, name, total) as step:
+            steps = told.setdefault(name, [])
+
+            def heard(done):
+                steps.append(done)
+                step(done)
+
+            yield heard
+        totals[name] = total
+
+    monkeypatch.setattr(Progress, "phase", listening)
+    # What is over in a moment tells nothing, so this is made to last.
+    data = topics(n_labels=400, n_documents=8000)
+    XRLinear(max_leaf_size=400, rounds=0, n_jobs=1, verbose=0).fit(data.X, data.Y)
+    steps = told["Training the ranker"]
+    assert steps, "the ranker says nothing"
+    assert steps == sorted(steps)
+    assert steps[-1] <= totals["Training the ranker"]

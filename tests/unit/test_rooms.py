@@ -31,6 +31,7 @@ LAYERS = [
     "senses",
     "explain",
     "cost",
+    "suggestions",
     "text",
     "polyseme",
     "tagger",

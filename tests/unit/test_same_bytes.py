@@ -7,17 +7,19 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from polyseme.training.training_rows import choose_training_rows, cluster_targets
 
 from polyseme import XRLinear
 from polyseme.backbones.linear.matcher import LinearTreeMatcher
 from polyseme.backbones.linear.weights import LinearTraining, LinearWeights
+from polyseme.backbones.tasks import MatchingTask, RankingTask
 from polyseme.inputs.features import check_features
 from polyseme.inputs.labels import check_labels
+from polyseme.machine.run import Run
 from polyseme.partition.label_tree import LabelTree
+from polyseme.partition.training_rows import choose_training_rows, cluster_targets
 from polyseme.training.update import updated
 from tests.small_data import topics
-from tests.small_problems import clusters_of, pattern, random_problem, sparse, train_slots
+from tests.small_problems import clusters_of, documents, pattern, random_problem, train_slots
 
 
 def assert_same_bytes(one: LinearWeights, other: LinearWeights) -> None:
@@ -57,22 +59,23 @@ def test_joined_parts_are_the_whole_training(
         "loss": loss,
         "weight_bits": weight_bits,
         "max_entries_whole": max_entries_whole,
-        "seed": seed,
-        "threshold": 0.0,
+        "min_weight": 0.0,
     }
-    whole = train_slots(X, Y, clusters, rows, own, **how, n_threads=int(rng.integers(1, 4)))
+    n_threads = int(rng.integers(1, 4))
+    whole = train_slots(X, Y, clusters, rows, own, seed=seed, n_threads=n_threads, **how)
     part_of_cluster = random_cut(rng, n_clusters)
     parts: dict[int, LinearWeights] = {}
     for number in rng.permutation(part_of_cluster.max() + 1):
-        parts[number] = LinearWeights.train_part(
-            part_of_cluster == number,
-            sparse(X),
+        parts[number] = LinearWeights.train(
+            documents(X),
             pattern(rows),
             clusters.starts,
             clusters.labels,
             pattern(Y),
-            LinearTraining(**how, n_threads=int(rng.integers(1, 4))),
+            LinearTraining(**how),
+            Run(seed, int(rng.integers(1, 4))),
             own_documents=None if own is None else pattern(own),
+            only=part_of_cluster == number,
         )
     in_order = [parts[number] for number in range(len(parts))]
     assert_same_bytes(LinearWeights.join(in_order, part_of_cluster), whole)
@@ -95,9 +98,7 @@ def test_other_documents_and_clusters_beside_a_large_cluster_do_not_change_it(we
     among = train_slots(more, more_labels, clusters_of(range(17), [0], n_labels=17), rows, **how)
     np.testing.assert_array_equal(among.bias[:17], alone.bias)
     for slot in range(17):
-        for mine, other in zip(
-            among.slot_weights(0, slot), alone.slot_weights(0, slot), strict=True
-        ):
+        for mine, other in zip(among.weights_of(slot), alone.weights_of(slot), strict=True):
             np.testing.assert_array_equal(mine, other)
 
 
@@ -106,23 +107,24 @@ def test_other_documents_and_clusters_beside_a_large_cluster_do_not_change_it(we
 def test_levels_of_the_matcher_trained_apart_and_in_parts_are_those_of_the_whole(seed):
     rng = np.random.default_rng(seed)
     X, Y = random_problem(rng, n_documents=60, n_labels=12)
-    tree, clusters = LabelTree.build(sparse(X), pattern(Y), branching=4, max_leaf_size=2)
+    tree, clusters = LabelTree.build(documents(X), pattern(Y), branching=4, max_leaf_size=2)
     targets = cluster_targets(pattern(Y), clusters)
-    how = LinearTraining(seed=seed, max_entries_whole=int(rng.choice([100, 1 << 20])))
-    whole = LinearTreeMatcher(how).fit(sparse(X), targets, tree)
+    how, run = LinearTraining(max_entries_whole=int(rng.choice([100, 1 << 20]))), Run(seed)
+    whole = LinearTreeMatcher(how).fit(documents(X), MatchingTask(targets, tree), run)
     for level in rng.permutation(tree.n_levels):
         above = tree.ancestors(targets, level)
         below = tree.ancestors(targets, level + 1)
         part_of_node = random_cut(rng, tree.n_nodes(level))
         parts = [
-            LinearWeights.train_part(
-                part_of_node == number,
-                sparse(X),
+            LinearWeights.train(
+                documents(X),
                 above,
-                tree.child_starts(level),
+                tree.levels[level],
                 np.arange(tree.n_nodes(level + 1), dtype=np.int32),
                 below,
                 how,
+                run,
+                only=part_of_node == number,
             )
             for number in range(part_of_node.max() + 1)
         ]
@@ -154,7 +156,7 @@ def test_an_update_makes_what_a_full_training_with_these_slots_makes(seed, setti
     chosen = [rng.choice(data.Y[:, [label]].nonzero()[0]) for label in (22, 23)]
     is_new[chosen] = True  # few, so that some clusters stay as they are
     model = XRLinear(
-        max_leaf_size=2, branching=4, beam_size=3, verbose=False, seed=seed % 7, **settings_
+        max_leaf_size=2, branching=4, beam_size=3, verbose=0, random_state=seed % 7, **settings_
     ).fit(data.X[is_old], data.Y[is_old][:, :22])
     grown, update = updated(
         model, data.X[is_old], data.Y[is_old][:, :22], data.X[is_new], data.Y[is_new]
@@ -166,18 +168,17 @@ def test_an_update_makes_what_a_full_training_with_these_slots_makes(seed, setti
     is_changed[targets.columns[targets.starts[is_old.sum()] :]] = True
     assert 0 < is_changed.sum() == update.n_changed_clusters < update.n_clusters
 
-    # The matcher; where rows come from the beam, levels below the root learn from kept nodes too.
-    full = grown._make_matcher().fit(X, targets, grown.tree_)
-    n_levels = grown.tree_.n_levels if grown.training_rows == "teacher-forcing" else 1
-    for level in range(n_levels):
+    run = grown._run()
+    full = grown.make_matcher().fit(X, MatchingTask(targets, grown.tree_), run)
+    for level in range(grown.tree_.n_levels):
         is_above = is_changed.reshape(grown.tree_.n_nodes(level), -1).any(axis=1)
         before, after = model.matcher_.levels[level], grown.matcher_.levels[level]
         assert_same_bytes(after, clusters_from(before, full.levels[level], is_above))
 
-    matched = grown.matcher_.match(X, grown.beam_size)
+    matched = grown.matcher_.match(X, grown.beam_size, run)
     rows = choose_training_rows(grown.training_rows, targets, matched)
     own = matched.pattern() if grown.sense_positives else None
-    ranker = grown._make_ranker().fit(X, Y, grown.clusters_, rows, own_documents=own)
+    ranker = grown.make_ranker().fit(X, RankingTask(Y, grown.clusters_, rows, own), run)
     expected = clusters_from(model.ranker_.weights, ranker.weights, is_changed)
     assert_same_bytes(grown.ranker_.weights, expected)
 

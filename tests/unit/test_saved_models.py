@@ -4,7 +4,8 @@ import errno
 import os
 import resource
 import shutil
-from contextlib import suppress
+import tracemalloc
+from contextlib import contextmanager, suppress
 
 import numpy as np
 import pytest
@@ -12,8 +13,13 @@ from safetensors.numpy import load_file, save
 
 import polyseme
 from polyseme import XRLinear, senses
-from polyseme.estimators.parameters import RENAMED
-from tests.model_folders import edit_manifest, manifest_of, replace_weights, weights_of
+from tests.model_folders import (
+    edit_description,
+    edit_manifest,
+    manifest_of,
+    replace_weights,
+    weights_of,
+)
 from tests.small_data import topics
 
 DATA = topics()
@@ -22,9 +28,10 @@ WORDS = [f"word {i}" for i in range(DATA.X.shape[1])]
 UNSAVED = ("n_jobs", "verbose")
 
 
-def trained(**parameters):
+def trained(names=True, **parameters):
     model = XRLinear(**{"max_leaf_size": 3, "beam_size": 3, **parameters})
-    return model.fit(DATA.X, DATA.Y, label_names=NAMES, feature_names=WORDS)
+    given = {"label_names": NAMES, "feature_names": WORDS} if names else {}
+    return model.fit(DATA.X, DATA.Y, **given)
 
 
 @pytest.fixture(scope="module")
@@ -43,6 +50,30 @@ def saved(model, tmp_path_factory):
 def folder(saved, tmp_path):
     """A copy of the saved model that a test may spoil."""
     return shutil.copytree(saved, tmp_path / "model")
+
+
+@pytest.fixture(scope="module")
+def saved_deep(tmp_path_factory):
+    path = tmp_path_factory.mktemp("deep") / "model"
+    trained(branching=4, max_leaf_size=2).save(path)
+    return path
+
+
+@pytest.fixture
+def deep(saved_deep, tmp_path):
+    """The same for a tree of two levels."""
+    return shutil.copytree(saved_deep, tmp_path / "model")
+
+
+@contextmanager
+def little_memory():
+    """See to it that nothing large is made."""
+    tracemalloc.start()
+    try:
+        yield
+        assert tracemalloc.get_traced_memory()[1] < 20e6
+    finally:
+        tracemalloc.stop()
 
 
 def assert_same_answers(first, second):
@@ -109,14 +140,6 @@ def test_the_number_of_threads_belongs_to_the_machine(saved):
     assert polyseme.load(saved).n_jobs is None
     assert polyseme.load(saved, n_jobs=2).n_jobs == 2
     assert_same_answers(polyseme.load(saved, n_jobs=1), polyseme.load(saved, n_jobs=3))
-
-
-def test_a_model_from_before_parameters_were_renamed_is_loaded(folder, model):
-    old_names = {new: old for old, new in RENAMED.items()}
-    kept = {name: value for name, value in model.get_params().items() if name not in UNSAVED}
-    edit_description(folder, parameters={old_names.get(n, n): v for n, v in kept.items()})
-    assert_same_answers(polyseme.load(folder), model)
-    assert polyseme.load(folder).get_params() == {**kept, "n_jobs": None, "verbose": 1}
 
 
 def test_threads_are_called_jobs_when_a_model_is_loaded(saved):
@@ -211,10 +234,6 @@ def test_no_permission_is_one_sentence(folder, model):
 
 
 # What is refused
-
-
-def edit_description(folder, **changes):
-    edit_manifest(folder, description=manifest_of(folder)["description"] | changes)
 
 
 def rewrite_arrays(folder, change):
@@ -380,36 +399,139 @@ def test_random_damage_is_refused_or_harmless(folder, seed):
 
 
 @pytest.mark.parametrize(
+    ("name", "position", "value"),
+    [
+        ("tree.0", 0, 1),
+        ("tree.0", 0, -1),
+        ("tree.0", -1, 0),
+        ("tree.0", -1, 10**12),
+        ("tree.0", -1, 2**63 - 1),
+        ("tree.1", 1, 10**12),
+        ("tree.1", 1, -1),
+        ("tree.1", -1, 10**12),
+        ("tree.1", slice(None), 0),
+    ],
+)
+def test_numbers_that_do_not_fit_in_the_tree(deep, name, position, value):
+    rewrite_arrays(deep, some_array(name, position, value))
+    with little_memory():
+        assert "is damaged" in refused(deep)
+
+
+def test_a_node_without_children_is_harmless(deep):
+    """Its place is taken by a sibling with twice as many, so that all sizes agree."""
+    rewrite_arrays(deep, some_array("tree.1", 1, 0))
+    with suppress(ValueError):
+        labels, scores = polyseme.load(deep).predict_top_k(DATA.X_test)
+        assert labels.max() < 24
+        assert not np.isnan(scores).any()
+
+
+@pytest.mark.parametrize(
     "changes",
     [
         {"kind": "Forest"},
         {"kind": None},
-        {"n_labels": 0},
-        {"n_labels": 25},
-        {"n_labels": "24"},
-        {"n_features": 3},
-        {"n_features": -1},
-        {"n_documents": None},
-        {"fan_outs": [4]},
-        {"fan_outs": [2**40]},
-        {"fan_outs": [-8]},
-        {"fan_outs": [8.0]},
-        {"fan_outs": "8"},
-        {"fan_outs": [2, 4]},
+        {"kind": "text"},
+        {"kind": "XRLinear"},
+        {"kind": ["xr-linear"]},
         {"parameters": None},
         {"parameters": {"copies": 0}},
         {"parameters": {"beam_size": 0}},
+        {"parameters": {"beam_size": 2**31}},
+        {"parameters": {"beam_size": 10.0}},
         {"parameters": {"merge": "best"}},
+        {"parameters": {"activation": "sinh"}},
+        {"parameters": {"branching": float("inf")}},
+        {"parameters": {"C": float("nan")}},
+        {"parameters": {"C": 10**400}},
+        {"parameters": {"cost": 1.0}},
         {"parameters": {"n_jobs": 2}},
         {"parameters": {"__class__": "os"}},
         {"assignments": 3},
+        {"assignments": [3]},
+        {"assignments": [{"reached_before": 1}]},
+        {"updates": None},
+        {"updates": [{"n_documents": -1, "n_labels": 0}]},
         {"phase_seconds": "long"},
+        {"phase_seconds": {"Label tree": "long"}},
+        {"phase_seconds": {"Label tree": float("nan")}},
+        {"phase_seconds": {"Label tree": 10**400}},
+        {"phase_seconds": {"Label tree": -1}},
     ],
     ids=str,
 )
 def test_a_description_that_does_not_fit(folder, changes):
     edit_description(folder, **changes)
     refused(folder)
+
+
+WRONG = [-1, 2**31 - 1, 2**31, 10**30, 1.5, "8", None, True, [8]]
+SIZES = {
+    "n_labels": [0, 1, 23, 25],
+    "n_sparse": [0, 1, DATA.X.shape[1] - 1, DATA.X.shape[1] + 1],
+    "n_dense": [1],
+    "n_levels": [0, 1, 3],
+    "n_documents": [0, 1],
+}
+
+
+@pytest.mark.parametrize("has_names", [True, False], ids=["names", "no names"])
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        (name, value)
+        for name, others in SIZES.items()
+        for value in WRONG + others
+        if (name, value) != ("n_documents", 2**31 - 1)
+    ],
+)
+def test_every_wrong_size_is_refused_before_anything_large_is_made(deep, has_names, name, value):
+    if not has_names:
+        trained(branching=4, max_leaf_size=2, names=False).save(deep)
+    polyseme.load(deep)
+    edit_description(deep, **{name: value})
+    with little_memory():
+        assert "is damaged" in refused(deep)
+
+
+@pytest.mark.parametrize("name", SIZES)
+def test_a_size_that_is_missing_is_refused(folder, name):
+    description = manifest_of(folder)["description"]
+    del description[name]
+    edit_manifest(folder, description=description)
+    assert f"is damaged: {name} is None" in refused(folder)
+
+
+def test_more_documents_than_there_were_need_no_more_memory(folder, model):
+    """Nothing in a model tells how many documents had no label."""
+    edit_description(folder, n_documents=2**31 - 1)
+    with little_memory():
+        assert_same_answers(polyseme.load(folder), model)
+
+
+def test_another_share_of_dense_features_is_another_way_to_give_the_same(folder, model):
+    n_features = DATA.X.shape[1]
+    for n_dense in (1, n_features):
+        edit_description(folder, n_sparse=n_features - n_dense, n_dense=n_dense)
+        assert_same_answers(polyseme.load(folder), model)
+
+
+def test_a_model_json_that_was_edited_by_hand_is_refused(folder):
+    path = folder / "model.json"
+    text = path.read_text()
+    for old, new in [
+        ('"n_labels": 24', '"n_labels": 25'),
+        ('"beam_size": 3', '"beam_size": 4'),
+        ('"merge": "sum"', '"merge": "max"'),
+        ('"polyseme_version": "', '"polyseme_version": "9'),
+        ('"crc32": ', '"crc32": 1'),
+    ]:
+        assert old in text
+        path.write_text(text.replace(old, new))
+        assert "model.json was changed: its checksum is wrong" in refused(folder)
+    path.write_text(text)
+    polyseme.load(folder)
 
 
 def test_names_that_do_not_fit_the_labels(folder):

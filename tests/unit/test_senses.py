@@ -1,9 +1,13 @@
+from copy import copy
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from polyseme import XRLinear
+from polyseme.backbones.protocols import SlotWeights
+from polyseme.machine.run import Run
 from polyseme.senses.describe import (
     label_number,
     most_split,
@@ -13,7 +17,9 @@ from polyseme.senses.describe import (
     split_order,
     split_scores,
 )
-from tests.small_problems import clusters_of, sparse
+from polyseme.senses.words import level_words, node_words
+from tests.small_problems import clusters_of, documents, sparse
+from tests.without_weights import without_weights
 
 # Two topics of three labels; "apple" belongs to both. Words 0-3 are about fruit, 4-7 about
 # computers, word 8 is "apple".
@@ -84,15 +90,29 @@ def test_what_is_listed_is_bounded_and_the_strongest_comes_first(trained):
         weights = [weight for _, weight in sense.strongest]
         assert weights == sorted(weights, reverse=True)
         assert min(weights) > 0
-        features, values = model.ranker_.weights.slot_weights(sense.cluster, sense.slot)
+        features, values, _ = model.ranker_.weights_of(sense.slot)
         best = features[values.argmax()]
         assert sense.strongest[0] == (WORDS[best], pytest.approx(values.max()))
+
+
+def test_the_documents_of_a_sense_are_the_surest_first(trained):
+    model, X, Y = trained
+    matched = model.matcher_.match(documents(X), 10, Run()).to_scipy().toarray()
+    n_told_apart = 0
+    for label in LABELS:
+        for sense in senses_of(model, label, X, Y, n_documents=40):
+            scores = matched[sense.documents, sense.cluster]
+            assert (np.diff(scores) <= 0).all()
+            n_told_apart += len(set(scores.tolist())) > 1
+    assert n_told_apart > 3
 
 
 def test_documents_go_to_their_best_sense_even_if_all_scores_are_negative():
     model, X, Y = fitted(activation="none")
     scores = np.where(np.arange(80)[:, None] < 40, [-1.0, -2.0], [-2.0, -1.0])
-    by_topic = SimpleNamespace(match=lambda X, beam_size: sparse(scores[Y[:, 3] == 1]))
+    by_topic = SimpleNamespace(
+        match=lambda documents, beam_size, run: sparse(scores[Y[:, 3] == 1])
+    )
     model.matcher_ = by_topic
     senses = senses_of(model, "apple", X, Y, n_documents=40)
     for sense in senses:
@@ -144,13 +164,13 @@ def with_weights(*slots):
     """Return a model of one label, with one cluster for each of its slots."""
     weights = [np.array(slot, dtype=np.float32) for slot in slots]
 
-    def slot_weights(cluster, slot):
+    def weights_of(slot):
         features = np.flatnonzero(weights[slot]).astype(np.int32)
-        return features, weights[slot][features]
+        return SlotWeights(features, weights[slot][features], 0.0)
 
+    ranker = SimpleNamespace(weights_of=weights_of, all_weights=lambda: None, n_weights=lambda: 0)
     return SimpleNamespace(
-        clusters_=clusters_of(*[[0] for _ in slots], n_labels=1),
-        ranker_=SimpleNamespace(weights=SimpleNamespace(slot_weights=slot_weights)),
+        clusters_=clusters_of(*[[0] for _ in slots], n_labels=1), ranker_=ranker
     )
 
 
@@ -186,3 +206,27 @@ def test_a_word_that_says_all_makes_slots_alike_even_if_documents_are_divided(tr
     model, _, _ = trained  # a known limit: "apple" alone gives its label away
     assert split_scores(model)[3] == 0.5
     assert not slots_differ(model, 3)
+
+
+def test_a_model_without_weights_has_senses_without_words(trained):
+    model, X, Y = trained
+    bare = without_weights(copy(model))
+    with_words, without = (senses_of(one, "apple", X, Y) for one in (model, bare))
+    assert without == [replace(sense, strongest=[]) for sense in with_words]
+    assert most_split(bare) == most_split(model)
+    n_nodes = model.tree_.n_nodes(1)
+    assert level_words(bare, 1, 5) == [[]] * n_nodes
+    assert all(level_words(model, 1, 5))
+    assert node_words(bare, 1, 0, 5) == []
+    assert node_words(model, 1, 0, 5) == level_words(model, 1, 5)[0]
+
+
+def test_without_weights_nothing_speaks_against_calling_slots_senses(trained):
+    model, _, _ = trained
+    bare = copy(model)
+    bare.ranker_ = SimpleNamespace(score=model.ranker_.score)
+    assert [slots_differ(bare, label) for label in range(7)] == [
+        n_copies > 1 for n_copies in model.clusters_.copies
+    ]
+    assert slots_differ(bare, 3)
+    assert slot_similarity(bare, 3) == 1

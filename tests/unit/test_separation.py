@@ -15,7 +15,6 @@ from polyseme.experiments.separation import (
     judge_separation,
     where_documents_go,
 )
-from polyseme.inputs.sparse_rows import SparseRows
 from tests.small_data import two_senses
 from tests.small_problems import clusters_of, sparse
 
@@ -208,7 +207,7 @@ def test_slots_of_a_trained_model_stand_for_the_senses_of_labels():
     n_test, n_labels = data.Y_test.shape
     part = data.Y_test.indices * 16 + topic
     Y_parts = sp.csr_array((np.ones(n_test), part, np.arange(n_test + 1)), (n_test, 16 * n_labels))
-    matched = model.matcher_.match(SparseRows.from_scipy(data.X_test), 2)
+    matched = model.match(data.X_test)
     gone = where_documents_go(matched, model.clusters_, Y_parts, np.arange(16 * n_labels) // 16)
     figures = judge_separation(gone, min_documents=4).means()
     assert figures["n_judged"] > 10

@@ -2,23 +2,34 @@
 
 from __future__ import annotations
 
+import copy
 import json
+import pickle
 import tracemalloc
+from itertools import chain
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
+from safetensors.numpy import load_file
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score
 
 import polyseme
 from polyseme import TextModel, XRLinear
 from polyseme.demo import make_corpus
 from polyseme.files.model_folder import open_model, save_model
+from polyseme.files.stored_model import Contents
 from polyseme.inputs.names import Names
-from polyseme.inputs.sparse_rows import SparseRows
 from polyseme.machine.progress import Progress
 from polyseme.tagger import tagger_for
 from polyseme.text import Record, TextFeatures
+from polyseme.text.evaluation import Judged, cross_checked
+from polyseme.text.examples import best_documents
+from polyseme.text.measuring import measure_held_out
 from polyseme.text.problem import as_new_documents, read_problem
-from tests.model_folders import edit_manifest, manifest_of
+from tests.model_folders import edit_description, manifest_of
 
 TRAINING, TEST = make_corpus(1200, seed=0), make_corpus(300, seed=1)
 SMALL = {"max_leaf_size": 16, "beam_size": 4, "verbose": 0, "n_jobs": 2}
@@ -57,8 +68,8 @@ def test_suggestions_are_named_ordered_and_above_the_threshold(model):
         scores = [one.score for one in labels]
         assert len(labels) <= 5
         assert scores == sorted(scores, reverse=True)
-        assert all(model.threshold <= score <= 1 for score in scores)
-        assert all(one.name == model.classifier.label_names_[one.label] for one in labels)
+        assert all(model.threshold_ <= score <= 1 for score in scores)
+        assert all(one.name == model.classifier_.label_names_[one.label] for one in labels)
     right = [labels[0].name in TEST.labels[i] for i, labels in enumerate(found) if labels]
     assert np.mean(right) > 0.7
 
@@ -99,7 +110,7 @@ def test_a_wrong_question_is_refused(model, arguments, sentence):
 
 
 def test_the_report_agrees_with_an_evaluation_on_new_texts(model):
-    report, measured = model.report, model.evaluate(records(TEST))
+    report, measured = model.report_, model.evaluate(records(TEST))
     assert report["n_documents"] == 120
     assert report["n_training_documents"] == 1080
     assert report["accuracy"]["P@1"] == pytest.approx(measured["accuracy"]["P@1"], abs=12)
@@ -114,9 +125,9 @@ def test_the_report_agrees_with_an_evaluation_on_new_texts(model):
 
 def test_a_wanted_precision_is_reached_on_held_out_documents():
     model = fitted(precision=0.9)
-    cut = model.report["threshold"]
+    cut = model.report_["threshold"]
     assert cut["precision"] >= 0.9
-    assert cut["threshold"] == model.threshold
+    assert cut["threshold"] == model.threshold_
     assert cut["wanted_precision"] == 0.9
     measured = model.evaluate(records(TEST))["threshold"]
     assert measured["precision"] > 0.8
@@ -125,22 +136,22 @@ def test_a_wanted_precision_is_reached_on_held_out_documents():
 
 def test_without_refit_the_model_is_the_one_that_was_measured():
     model = fitted(refit=False)
-    assert model.classifier.n_documents_ == 1080
-    assert model.report["refitted"] is False
+    assert model.classifier_.n_documents_ == 1080
+    assert model.report_["refitted"] is False
 
 
 def test_without_held_out_documents_there_is_no_report():
     model = fitted(held_out=0)
-    assert model.report == {}
-    assert model.calibration.method == "none"
-    assert model.threshold == 0
-    assert model.classifier.n_documents_ == 1200
+    assert model.report_ == {}
+    assert model.calibration_.method == "none"
+    assert model.threshold_ == 0
+    assert model.classifier_.n_documents_ == 1200
     assert all(0 <= one.score <= 1 for one in model.suggest(TEST.texts[:1])[0])
 
 
 def test_few_documents_are_all_learned_from():
     corpus = make_corpus(19, seed=3)
-    assert fitted(corpus).report == {}
+    assert fitted(corpus).report_ == {}
 
 
 def test_a_corpus_of_one_label_or_one_document_just_works():
@@ -155,7 +166,7 @@ def test_the_same_seed_gives_the_same_model_for_any_number_of_threads(model):
         TextFeatures(ngrams=(1, 1)), XRLinear(**{**SMALL, "n_jobs": 1}), verbose=0
     ).fit(TRAINING.texts, TRAINING.labels)
     assert again.suggest(TEST.texts) == model.suggest(TEST.texts)
-    assert again.report == model.report
+    assert again.report_ == model.report_
 
 
 def test_labels_that_the_model_does_not_know_count_as_not_found(model):
@@ -222,11 +233,61 @@ def test_held_out_documents_look_as_new_ones_do():
     np.testing.assert_allclose(np.linalg.norm(seen, axis=1), [1, 0, 1], atol=1e-6)
 
 
+def test_held_out_documents_are_measured_as_new_ones_look(monkeypatch):
+    n_texts, own_words = 100, [f"own{i}" for i in range(100)]
+    corpus = [Record(f"common word{i % 5} {own_words[i]}", (f"l{i % 5}",)) for i in range(n_texts)]
+    seen, predict = [], XRLinear.predict_top_k
+
+    def spy(self, X, k):
+        seen.append(X.to_scipy())
+        return predict(self, X, k)
+
+    problem = read_problem(
+        corpus, TextFeatures(), count_held_out=lambda n: 30, seed=1, progress=Progress(False)
+    )
+    training = problem.X.rows(0, problem.n_training)
+    classifier = XRLinear(**SMALL).fit(training, problem.Y.rows(0, problem.n_training))
+    monkeypatch.setattr(XRLinear, "predict_top_k", spy)
+    measure_held_out(classifier, problem, None)
+    (measured,) = seen
+    assert set(measured.indices) <= set(training.columns)
+    np.testing.assert_allclose(sp.linalg.norm(measured, axis=1), 1, rtol=1e-5)
+
+
+def test_reliability_is_that_of_probabilities_learned_from_other_documents():
+    # Every second document is right and the others are wrong, whatever the scores.
+    n_documents = 400
+    labels = np.zeros((n_documents, 1), dtype=np.int32)
+    scores = np.random.default_rng(0).random((n_documents, 1)).astype(np.float32)
+    Y = sp.csr_array((np.arange(n_documents) % 2 == 0)[:, None].astype(np.float32))
+    found = cross_checked(Judged.judge(labels, scores, Y))
+    assert found["brier_score"] > 0.8
+
+
+def test_the_examples_of_a_slot_are_the_surest_first():
+    problem = read_problem(
+        records(TRAINING),
+        TextFeatures(ngrams=(1, 1)),
+        count_held_out=lambda n: 0,
+        seed=0,
+        progress=Progress(False),
+    )
+    classifier = XRLinear(**SMALL).fit(problem.X, problem.Y)
+    starts, rows = best_documents(classifier, problem.X, problem.Y, 4)
+    matched = classifier.match(problem.X).to_scipy().toarray()
+    n_told_apart = 0
+    for slot, cluster in enumerate(classifier.clusters_.cluster_of_slot):
+        scores = matched[rows[starts[slot] : starts[slot + 1]], cluster]
+        assert (np.diff(scores) <= 0).all()
+        n_told_apart += len(set(scores.tolist())) > 1
+    assert n_told_apart > 20
+
+
 def test_texts_without_labels_are_left_out_and_counted():
     texts, labels = [*TRAINING.texts[:40], "untagged"], [*TRAINING.labels[:40], []]
     model = TextModel(classifier=XRLinear(verbose=0), verbose=0).fit(texts, labels)
-    assert model.n_without_labels == 1
-    assert model.classifier.n_documents_ == 40
+    assert model.n_without_labels_ == 1
+    assert model.classifier_.n_documents_ == 40
 
 
 @pytest.mark.parametrize(
@@ -296,7 +357,7 @@ def test_senses_list_rows_of_a_corpus(model):
 
 
 def test_examples_of_a_slot_are_texts_of_its_label_matched_to_its_cluster(model):
-    classifier, examples = model.classifier, model.slot_examples
+    classifier, examples = model.classifier_, model.slot_examples_
     starts = {" ".join(text.split())[:100]: i for i, text in enumerate(TRAINING.texts)}
     n_found = 0
     for slot, label in enumerate(classifier.clusters_.labels):
@@ -305,9 +366,9 @@ def test_examples_of_a_slot_are_texts_of_its_label_matched_to_its_cluster(model)
         assert len(found) <= 3
         assert all(model.name_of(label) in TRAINING.labels[i] for i in found)
     assert n_found > classifier.n_labels_
-    X = model.features.transform(TRAINING.texts)
+    X = model.features_.transform(TRAINING.texts)
     tank = classifier.clusters_.slots_of(model.label_number("tank"))
-    matched = classifier.matcher_.match(SparseRows.from_scipy(X), classifier.beam_size).to_scipy()
+    matched = classifier.match(X).to_scipy()
     having = [i for i, labels in enumerate(TRAINING.labels) if "tank" in labels]
     scores = matched[having][:, classifier.clusters_.cluster_of_slot[tank]].toarray()
     for place, slot in enumerate(tank):
@@ -318,7 +379,7 @@ def test_examples_of_a_slot_are_texts_of_its_label_matched_to_its_cluster(model)
 def test_no_examples_are_kept_if_none_are_wanted(tmp_path):
     model = fitted(make_corpus(60, seed=2), examples=0)
     model.save(tmp_path / "m")
-    assert polyseme.load(tmp_path / "m").slot_examples is None
+    assert polyseme.load(tmp_path / "m").slot_examples_ is None
 
 
 # Saving
@@ -338,17 +399,30 @@ def test_a_loaded_model_suggests_the_same(features, tmp_path):
     loaded = polyseme.load(tmp_path / "m", n_jobs=2)
     assert isinstance(loaded, TextModel)
     assert loaded.suggest(TEST.texts, threshold=0) == model.suggest(TEST.texts, threshold=0)
-    assert loaded.threshold == model.threshold
-    assert loaded.report == json.loads(json.dumps(model.report))
-    assert loaded.features.get_params() == model.features.get_params()
-    assert loaded.classifier.n_jobs == 2
-    for slot in range(model.classifier.clusters_.n_slots):
-        assert loaded.slot_examples.of(slot) == model.slot_examples.of(slot)
+    assert loaded.threshold_ == model.threshold_
+    assert loaded.report_ == json.loads(json.dumps(model.report_))
+    assert loaded.features_.get_params() == model.features_.get_params()
+    assert loaded.classifier_.n_jobs == 2
+    for slot in range(model.classifier_.clusters_.n_slots):
+        assert loaded.slot_examples_.of(slot) == model.slot_examples_.of(slot)
 
 
-def test_no_file_of_a_model_is_a_pickle(saved):
-    names = sorted(file.suffix for file in saved.iterdir())
-    assert names == [".json", ".safetensors", ".safetensors"]
+def test_no_file_of_a_model_is_a_pickle(saved, monkeypatch):
+    def refuse(*arguments, **keywords):
+        raise AssertionError("a model was unpickled")
+
+    for file in saved.iterdir():
+        if file.suffix == ".json":
+            json.loads(file.read_bytes())
+        else:
+            assert load_file(file)
+            # The header says all: nothing but numbers and the names of arrays.
+            length = int.from_bytes(file.read_bytes()[:8], "little")
+            header = json.loads(file.read_bytes()[8 : 8 + length])
+            assert {array["dtype"][0] for array in header.values()} <= {"B", "I", "U", "F"}
+    for name in ("load", "loads", "Unpickler", "_Unpickler"):
+        monkeypatch.setattr(pickle, name, refuse)
+    assert polyseme.load(saved).suggest(TEST.texts[:3], threshold=0)
 
 
 def test_a_model_that_is_not_trained_is_not_saved(tmp_path):
@@ -361,16 +435,16 @@ def parameters(**changes):
     return {"parameters": stored | changes}
 
 
-def described(folder, **changes):
-    edit_manifest(folder, description=manifest_of(folder)["description"] | changes)
-
-
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
         ({"kind": "PictureModel"}, "upgrade polyseme"),
-        ({"classifier": None}, "has no classifier"),
-        ({"classifier": {"kind": "XRLinear"}}, "n_labels is None"),
+        ({"parts": None}, "has no classifier"),
+        ({"parts": {}}, "has no classifier"),
+        ({"parts": {"classifier": []}}, "has no classifier"),
+        ({"parts": {"classifier": {"kind": "xr-linear"}}}, "parameters is None"),
+        ({"parts": {"classifier": {"kind": "text"}}}, "has no classifier"),
+        ({"parts": {"classifier": {"kind": "PictureModel"}}}, "upgrade polyseme"),
         ({"features": None}, "parameters of its features"),
         (
             {"features": {"parameters": {"evil": 1}, "n_documents": 3}},
@@ -391,8 +465,19 @@ def described(folder, **changes):
     ],
 )
 def test_a_damaged_description_is_refused(saved, changes, sentence):
-    described(saved, **changes)
+    edit_description(saved, **changes)
     with pytest.raises(ValueError, match=sentence):
+        polyseme.load(saved)
+
+
+@pytest.mark.parametrize("value", [-1, 0, 1, 2**31 - 1, 2**31, 1.5, "8", None])
+@pytest.mark.parametrize("name", ["n_labels", "n_sparse", "n_dense", "n_levels"])
+def test_wrong_sizes_of_the_classifier_are_refused(saved, name, value):
+    classifier = manifest_of(saved)["description"]["parts"]["classifier"]
+    if classifier[name] == value:
+        return
+    edit_description(saved, parts={"classifier": classifier | {name: value}})
+    with pytest.raises(ValueError, match="is damaged"):
         polyseme.load(saved)
 
 
@@ -419,18 +504,141 @@ def test_damaged_arrays_are_refused(saved, tmp_path, name, array, sentence):
         arrays[name] = np.full_like(arrays[name], np.nan if array == "nan" else 10**9)
     else:
         arrays[name] = array
-    save_model(tmp_path / "bad", stored.description, arrays, stored.names)
+    save_model(tmp_path / "bad", Contents(stored.description, arrays, stored.names))
     with pytest.raises(ValueError, match=sentence):
         polyseme.load(tmp_path / "bad")
 
 
 def test_names_that_do_not_fit_are_refused(saved, tmp_path):
     stored = open_model(saved)
-    nameless = {"features": stored.names["features"]}
+    nameless = {"classifier/features": stored.names["classifier/features"]}
     for names, sentence in (
         (nameless, "its labels have no names"),
-        ({**stored.names, "uris": Names.from_list(["a"])}, "it has 1 URIs"),
+        ({**stored.names, "uris": Names.from_list(["a"])}, r"it has 1 names for \d+ uris"),
     ):
-        save_model(tmp_path / "bad", stored.description, stored.arrays, names)
+        save_model(tmp_path / "bad", Contents(stored.description, stored.arrays, names))
         with pytest.raises(ValueError, match=sentence):
             polyseme.load(tmp_path / "bad")
+
+
+# Among scikit-learn's tools
+
+
+def small_text_model(**parameters):
+    features = TextFeatures(ngrams=(1, 1))
+    return TextModel(features, XRLinear(**SMALL), verbose=0, **parameters)
+
+
+def test_fit_leaves_the_parameters_as_they_were():
+    model = TextModel(held_out=0.2, verbose=0)
+    before = model.get_params()
+    model.fit(TRAINING.texts[:60], TRAINING.labels[:60])
+    assert model.get_params() == before
+    assert (model.features, model.classifier) == (None, None)
+    given = small_text_model()
+    features, classifier = given.features, given.classifier
+    given.fit(TRAINING.texts[:60], TRAINING.labels[:60])
+    assert (given.features, given.classifier) == (features, classifier)
+    assert not hasattr(classifier, "clusters_")
+    assert not hasattr(features, "idf_")
+
+
+def test_a_clone_has_the_parameters_but_not_the_training(model):
+    twin = clone(model)
+    assert twin.get_params()["classifier__max_leaf_size"] == 16
+    assert repr(twin) == repr(model)
+    assert not hasattr(twin, "classifier_")
+    for use in (
+        lambda: twin.suggest(["a"]),
+        lambda: twin.predict(["a"]),
+        lambda: twin.score(["a"], [["x"]]),
+        lambda: twin.evaluate([Record("a", ("x",))]),
+        lambda: twin.label_number("x"),
+    ):
+        with pytest.raises(NotFittedError, match="This TextModel is not fitted yet"):
+            use()
+
+
+def test_a_copy_of_a_trained_model_suggests_the_same(model):
+    twin = pickle.loads(pickle.dumps(model))
+    assert twin.suggest(TEST.texts[:20]) == model.suggest(TEST.texts[:20])
+    assert repr(copy.deepcopy(model)) == repr(model)
+
+
+def test_a_loaded_model_has_the_parameters_that_it_was_trained_with(model, saved):
+    loaded = polyseme.load(saved, n_jobs=2).set_params(verbose=0, classifier__verbose=0)
+    assert repr(loaded) == repr(model)
+    again = loaded.fit(TRAINING.texts, TRAINING.labels)
+    assert again.suggest(TEST.texts[:50]) == model.suggest(TEST.texts[:50])
+
+
+def test_predictions_are_the_names_that_are_suggested(model):
+    predicted = model.predict(np.array(TEST.texts[:30]))
+    assert predicted.shape == (30,)
+    suggested = model.suggest(TEST.texts[:30])
+    assert predicted.tolist() == [[one.name for one in labels] for labels in suggested]
+    assert model.predict([]).tolist() == []
+
+
+def test_the_score_is_p_at_1_as_a_fraction(model):
+    measured = model.evaluate(records(TEST))["accuracy"]["P@1"]
+    assert model.score(TEST.texts, TEST.labels) == pytest.approx(measured / 100)
+    odd = [["unheard of"], *TEST.labels[1:]]
+    assert model.score(TEST.texts, odd) <= model.score(TEST.texts, TEST.labels)
+    assert model.score(TEST.texts[:3], [["unheard of"], [], ["so was this"]]) == 0
+    with pytest.raises(ValueError, match="there are no documents"):
+        model.score([], [])
+
+
+def test_classes_are_the_names_of_the_labels(model):
+    assert model.classes_.tolist() == list(model.classifier_.label_names_)
+
+
+def test_cross_validation_and_a_grid_search_over_both_parts():
+    texts, labels = TRAINING.texts[:300], [list(row) for row in TRAINING.labels[:300]]
+    labels[7] = ["seen once"]
+    plain = small_text_model(examples=0)
+    assert cross_val_score(plain, texts, labels, cv=3, error_score="raise").min() > 0.3
+    predicted = cross_val_predict(plain, texts, labels, cv=3)
+    assert len(predicted) == 300
+    assert all(set(row) <= set(chain.from_iterable(labels)) for row in predicted)
+    grid = {"classifier__copies": [1, 2], "features__ngrams": [(1, 1), (1, 2)]}
+    search = GridSearchCV(TextModel(examples=0, verbose=0), grid, cv=2, error_score="raise")
+    search.fit(texts, labels)
+    assert search.best_score_ > 0.3
+    assert search.best_estimator_.features_.ngrams == search.best_params_["features__ngrams"]
+    assert search.predict(TEST.texts[:2]).shape == (2,)
+
+
+def test_old_names_of_attributes_tell_the_new_ones(model):
+    for name in ("threshold", "report", "reading", "label_uris", "training_data"):
+        with pytest.raises(AttributeError, match=f"no attribute '{name}'; it is called {name}_"):
+            getattr(model, name)
+    with pytest.raises(AttributeError, match="'TextModel' object has no attribute 'nonsense'"):
+        _ = model.nonsense
+
+
+def test_a_notebook_shows_both_parts_and_whether_it_was_trained(model):
+    assert "<span>Fitted</span>" in model._repr_html_()
+    assert "<span>Not fitted</span>" in clone(model)._repr_html_()
+    assert all(name in model._repr_html_() for name in ("TextFeatures", "XRLinear", "held_out"))
+
+
+@pytest.mark.parametrize(
+    ("parameters", "sentence"),
+    [
+        ({"classifier": "linear"}, "classifier must be None or a PartitionedClassifier"),
+        ({"features": 3}, "features must be None or a TextFeatures"),
+        ({"refit": "no"}, "refit must be True or False"),
+        ({"examples": -1}, "examples must be a whole number from 0"),
+        ({"precision": "high"}, "precision must be None or a share above 0 and at most 1"),
+        ({"classifier": XRLinear(copies=0)}, "copies must be a whole number from 1"),
+    ],
+)
+def test_parameters_are_checked_before_anything_is_read(parameters, sentence):
+    def texts():
+        raise AssertionError("it was read")
+        yield
+
+    with pytest.raises(ValueError, match=sentence):
+        TextModel(**parameters).fit_records(texts())

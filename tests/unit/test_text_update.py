@@ -62,47 +62,47 @@ def test_an_updated_model_is_nearly_as_good_as_one_of_all_texts_and_names_new_la
 
 def test_old_texts_given_again_do_as_kept_data(model):
     again = trained(OLD)
-    assert again.training_data is None
+    assert again.training_data_ is None
     again.update_records(MORE, old=iter(OLD))
     model.update_records(MORE)
-    one, other = again.classifier, model.classifier
+    one, other = again.classifier_, model.classifier_
     np.testing.assert_array_equal(one.clusters_.labels, other.clusters_.labels)
     np.testing.assert_array_equal(one.label_counts_, other.label_counts_)
     # Kept rows lie in another order, in which the solver goes through them.
     figures = [m.evaluate(records(TEST))["accuracy"]["P@1"] for m in (again, model)]
     assert abs(figures[0] - figures[1]) < 2
-    assert list(again.classifier.label_names_) == list(model.classifier.label_names_)
-    assert again.training_data is None
+    assert list(again.classifier_.label_names_) == list(model.classifier_.label_names_)
+    assert again.training_data_ is None
 
 
 def test_texts_and_lists_of_labels_do_as_records(model):
     update = model.update([r.text for r in MORE], [list(r.labels) for r in MORE])
-    assert set(list(model.classifier.label_names_)[-update.n_labels :]) == NEW
+    assert set(list(model.classifier_.label_names_)[-update.n_labels :]) == NEW
 
 
 def test_kept_data_grow_and_are_saved(model, tmp_path):
     model.update_records(MORE)
     model.save(tmp_path / "m")
     loaded = polyseme.load(tmp_path / "m")
-    assert loaded.training_data[0].n_rows == len(ALL)
+    assert loaded.training_data_[0].n_rows == len(ALL)
     assert loaded.suggest(TEST.texts[:50]) == model.suggest(TEST.texts[:50])
     loaded.update_records(records(TEST))
-    assert len(loaded.classifier.updates_) == 2
-    assert loaded.classifier.n_documents_ == len(ALL) + len(TEST)
+    assert len(loaded.classifier_.updates_) == 2
+    assert loaded.classifier_.n_documents_ == len(ALL) + len(TEST)
 
 
 def test_calibration_threshold_and_report_stay(model):
-    curve, threshold, report = model.calibration, model.threshold, dict(model.report)
+    curve, threshold, report = model.calibration_, model.threshold_, dict(model.report_)
     model.update_records(MORE)
-    assert (model.calibration, model.threshold, model.report) == (curve, threshold, report)
+    assert (model.calibration_, model.threshold_, model.report_) == (curve, threshold, report)
 
 
 def test_known_slots_keep_their_examples_and_new_ones_get_some(model):
-    before = model.slot_examples
-    slots = model.classifier.clusters_
+    before = model.slot_examples_
+    slots = model.classifier_.clusters_
     model.update_records(MORE)
-    model.slot_examples.check(model.classifier.clusters_.n_slots)
-    grown = model.classifier.clusters_
+    model.slot_examples_.check(model.classifier_.clusters_.n_slots)
+    grown = model.classifier_.clusters_
     place = {
         pair: slot
         for slot, pair in enumerate(zip(grown.cluster_of_slot, grown.labels, strict=True))
@@ -110,9 +110,9 @@ def test_known_slots_keep_their_examples_and_new_ones_get_some(model):
     texts = {" ".join(record.text.split())[:50] for record in MORE}
     for slot, pair in enumerate(zip(slots.cluster_of_slot, slots.labels, strict=True)):
         if before.of(slot):
-            assert model.slot_examples.of(place.pop(pair)) == before.of(slot)
+            assert model.slot_examples_.of(place.pop(pair)) == before.of(slot)
     new = [s for (_, label), s in place.items() if label >= slots.n_labels]
-    shown = [text for slot in new for text in model.slot_examples.of(slot)]
+    shown = [text for slot in new for text in model.slot_examples_.of(slot)]
     assert shown
     assert all(text[:50] in texts for text in shown)
 
@@ -120,7 +120,7 @@ def test_known_slots_keep_their_examples_and_new_ones_get_some(model):
 def test_a_model_that_was_not_trained_again_takes_its_held_out_texts_too():
     model = trained(OLD, refit=False)
     model.update_records(MORE, old=OLD)
-    assert model.classifier.n_documents_ == len(ALL)
+    assert model.classifier_.n_documents_ == len(ALL)
 
 
 def test_names_come_from_the_vocabulary_and_must_differ():
@@ -166,7 +166,7 @@ def test_without_old_documents_an_update_is_refused():
 
 
 def test_other_old_documents_are_refused(model):
-    model.training_data = None
+    model.training_data_ = None
     with pytest.raises(ValueError, match="not those that the model was trained on: label"):
         model.update_records(MORE, old=OLD[:-5])
     with pytest.raises(ValueError, match="does not know their label"):
@@ -189,7 +189,7 @@ def test_an_update_that_is_interrupted_leaves_the_model_as_it_was(model, monkeyp
     def fail(*_, **__):
         raise error
 
-    monkeypatch.setattr(LinearSlotRanker, "retrained", fail)
+    monkeypatch.setattr(LinearSlotRanker, "fit", fail)
     with pytest.raises(error):
         model.update_records(MORE)
     assert vars(model) == before
@@ -198,6 +198,7 @@ def test_an_update_that_is_interrupted_leaves_the_model_as_it_was(model, monkeyp
 
 def test_damaged_kept_data_are_refused(kept, tmp_path):
     from polyseme.files.model_folder import open_model, save_model
+    from polyseme.files.stored_model import Contents
 
     stored = open_model(kept)
     for name, value in (
@@ -209,6 +210,6 @@ def test_damaged_kept_data_are_refused(kept, tmp_path):
         arrays = dict(stored.arrays)
         arrays[name] = arrays[name].copy()
         arrays[name][3] = value
-        save_model(tmp_path / name, stored.description, arrays, stored.names)
+        save_model(tmp_path / name, Contents(stored.description, arrays, stored.names))
         with pytest.raises(ValueError, match="is damaged"):
             polyseme.load(tmp_path / name)

@@ -51,12 +51,15 @@ def test_theorem_1_set_cover_is_an_assignment_of_one_label():
         is_matched = np.array(
             [[e in of_cluster for of_cluster in sets] for e in range(n_elements)]
         )
+        matched = sp.csr_array(np.where(is_matched, 0.5, 0))
         for copies in range(1, n_sets + 1):
-            is_cover = any(
-                set().union(*some) == set(range(n_elements)) for some in combinations(sets, copies)
-            )
-            assert (most_reached(Y, is_matched, copies) == n_elements) == is_cover
-            answers.add(is_cover)
+            for some in combinations(range(n_sets), copies):
+                is_cover = set().union(*(sets[i] for i in some)) == set(range(n_elements))
+                chosen = np.isin(np.arange(n_sets), some)[None].astype(np.float32)
+                clusters = LabelClusters.from_matrix(sp.csr_array(chosen))
+                n_reached = assignment.count_reached(sp.csr_array(Y), matched, clusters)
+                assert (n_reached == n_elements) == is_cover
+                answers.add(is_cover)
     assert answers == {True, False}
 
 

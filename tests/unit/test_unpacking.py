@@ -180,7 +180,7 @@ def test_an_archive_that_was_cut_short_is_called_damaged(unpacked, kind, kept):
         unpacked(content[: int(len(content) * kept)])
 
 
-@pytest.mark.parametrize("content", [tarred(HONEST), gzip.compress(b"text")])
+@pytest.mark.parametrize("content", [tarred(HONEST), gzip.compress(b"text")], ids=["tar", "gzip"])
 def test_a_wrong_checksum_is_called_damaged(unpacked, content):
     with pytest.raises(ValueError, match="damaged or incomplete"):
         unpacked(content[:-8] + bytes(4) + content[-4:])

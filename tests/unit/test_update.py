@@ -9,6 +9,7 @@ import scipy.sparse as sp
 import polyseme
 from polyseme import XRLinear
 from polyseme.backbones.linear.weights import LinearWeights
+from polyseme.backbones.tasks import RankingTask
 from polyseme.inputs.features import check_features
 from polyseme.inputs.labels import check_labels
 from polyseme.metrics import precision_at_k
@@ -48,7 +49,7 @@ def weights_by_slot(model):
     clusters, weights = model.clusters_, model.ranker_.weights
     return {
         (int(cluster), int(label)): (
-            [part.tobytes() for part in weights.slot_weights(cluster, slot)],
+            [part.tobytes() for part in weights.weights_of(slot)[:2]],
             weights.scales[slot].tobytes(),
             weights.bias[slot].tobytes(),
         )
@@ -111,11 +112,12 @@ def test_changed_clusters_are_those_of_a_training_from_zero(case, grown):
     )
     one, update = updated(model, X_old, Y_old, *every, retrain_matcher=False)
     assert update.n_changed_clusters == update.n_clusters
-    X = check_features(sp.vstack([X_old, every[0]])).all_sparse()
+    X = check_features(sp.vstack([X_old, every[0]]))
     wide = sp.csr_array((Y_old.data, Y_old.indices, Y_old.indptr), (Y_old.shape[0], 80))
     Y, _ = check_labels(sp.vstack([wide, every[1]]), X.n_rows)
     targets = cluster_targets(Y, one.clusters_)
-    ranker = one._make_ranker().fit(X, Y, one.clusters_, targets)
+    task = RankingTask(Y, one.clusters_, targets)
+    ranker = one.make_ranker().fit(X, task, one._run())
     np.testing.assert_array_equal(ranker.weights.bytes, one.ranker_.weights.bytes)
     np.testing.assert_array_equal(ranker.weights.bias, one.ranker_.weights.bias)
 
@@ -135,18 +137,12 @@ def test_nodes_without_changed_clusters_below_them_keep_their_weights():
     grown, _ = updated(model, X_old, Y_old, X_new, Y_new)
     lowest, before = grown.matcher_.levels[-1], model.matcher_.levels[-1]
     changed = set((Y_new @ grown.clusters_.to_matrix()).indices.tolist())
-    fan_out = model.tree_.fan_outs[-1]
-    same = [
-        n
-        for n in range(len(before.slot_starts) - 1)
-        if not any(c // fan_out == n for c in changed)
-    ]
-    assert same
+    above_changed = model.tree_.parents[-1][sorted(changed)]
+    same = np.setdiff1d(np.arange(len(before.slot_starts) - 1), above_changed)
+    assert len(same) > 0
     for node in same:
         for slot in range(before.slot_starts[node], before.slot_starts[node + 1]):
-            for mine, other in zip(
-                lowest.slot_weights(node, slot), before.slot_weights(node, slot), strict=True
-            ):
+            for mine, other in zip(lowest.weights_of(slot), before.weights_of(slot), strict=True):
                 np.testing.assert_array_equal(mine, other)
 
 
@@ -159,7 +155,7 @@ def test_the_given_model_stays_as_it_was(case, grown):
 
 def test_a_new_label_has_at_most_copies_slots_where_most_of_its_documents_are_matched(case, grown):
     _, model, (_, _, X_new, Y_new) = case
-    matched = model.matcher_.match(model._check(X_new), model.beam_size).to_scipy()
+    matched = model.match(X_new).to_scipy()
     counts = co_occurrence(Y_new[:, 76:], matched).counts.toarray()
     places = grown[0].clusters_.to_matrix()[76:].toarray() > 0
     assert (places.sum(axis=1) <= model.copies).all()
@@ -231,9 +227,10 @@ def test_an_update_with_two_labels_trains_their_clusters_only(monkeypatch):
     n_slots_trained = []
     train = LinearWeights.train.__func__
 
-    def counted(cls, X, rows, slot_starts, *others, **more):
-        n_slots_trained.append(int(slot_starts[-1]))
-        return train(cls, X, rows, slot_starts, *others, **more)
+    def counted(*arguments, **named):
+        trained = train(*arguments, **named)
+        n_slots_trained.append(len(trained.bias))
+        return trained
 
     monkeypatch.setattr(LinearWeights, "train", classmethod(counted))
     grown, update = updated(model, X_old, Y_old, X_new, Y_new)
@@ -284,6 +281,37 @@ def test_matrices_that_do_not_fit_are_refused(case):
     empty = sp.hstack([Y_new, sp.csr_array((Y_new.shape[0], 1))])
     with pytest.raises(ValueError, match="column 80 has no document"):
         updated(model, X_old, Y_old, X_new, empty)
+
+
+# What is counted
+
+
+def reached_by_hand(model, X, Y, clusters):
+    """Return (labels x clusters) counts of pairs that are matched, and the pairs reached."""
+    matched = model.matcher_.match(check_features(X), model.beam_size).to_scipy().toarray() > 0
+    Y = Y.toarray() > 0
+    home = clusters.to_matrix().toarray() > 0
+    return Y.T.astype(int) @ matched, (Y & (matched.astype(int) @ home.T > 0)).sum()
+
+
+def test_the_documents_of_a_slot_are_the_old_ones_and_the_new_ones(case, grown):
+    _, model, (_, _, X_new, Y_new) = case
+    after, _ = grown
+    counts, _ = reached_by_hand(model, X_new, Y_new, after.clusters_)
+    expected = counts[after.clusters_.labels, after.clusters_.cluster_of_slot]
+    assert expected[after.clusters_.labels < model.n_labels_].sum() > 0
+    expected[after.clusters_.labels < model.n_labels_] += model.slot_documents_
+    np.testing.assert_array_equal(after.slot_documents_, expected)
+
+
+def test_the_reach_of_known_labels_is_the_share_of_their_pairs_that_the_beam_finds(case):
+    _, _, (X_old, Y_old, X_new, Y_new) = case
+    model = XRLinear(**SMALL | {"beam_size": 1}).fit(X_old, Y_old)
+    _, update = updated(model, X_old, Y_old, X_new, Y_new)
+    known = Y_new[:, : model.n_labels_]
+    _, n_reached = reached_by_hand(model, X_new, known, model.clusters_)
+    assert 0 < n_reached < known.nnz
+    assert update.known_reach == pytest.approx(n_reached / known.nnz)
 
 
 # When a full training is due

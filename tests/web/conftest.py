@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import socket
 import subprocess
 import sys
@@ -91,6 +92,11 @@ def client_with(store, **settings):
             thread.join()
 
 
+def hear_interrupts():
+    """Undo what a script does to all that it starts in the background: it is deaf to Ctrl-C."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @contextmanager
 def running_server(*arguments):
     """Start ``polyseme serve`` on a free port; yield the process and a client of it."""
@@ -100,6 +106,7 @@ def running_server(*arguments):
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        preexec_fn=hear_interrupts,
     ) as process:
         try:
             line = process.stdout.readline()

@@ -7,8 +7,10 @@ from fastapi.openapi.models import OpenAPI
 
 import polyseme
 from polyseme.senses.describe import ENOUGH_TO_SPLIT, most_split, senses_of, slots_differ
+from polyseme.server import schemas
 from polyseme.server.model_store import ModelStore
 from tests.web.conftest import TEXT, assert_problem, client_with
+from tests.without_weights import without_weights
 
 
 def get(client, path, **parameters):
@@ -75,7 +77,7 @@ def test_a_label_shows_its_senses(client, store):
         assert shown["share"] == pytest.approx(sense.share, abs=1e-4)
         assert [(one["name"], one["weight"]) for one in shown["words"]] == sense.strongest
         assert [one["name"] for one in shown["neighbours"]] == sense.neighbours
-        assert shown["examples"] == store.current().tagger.model.slot_examples.of(sense.slot)
+        assert shown["examples"] == store.current().tagger.model.slot_examples_.of(sense.slot)
     assert any(shown["examples"] for shown in found["senses"])
 
 
@@ -102,8 +104,7 @@ def test_a_cluster_shows_its_labels_and_its_place(client, store):
 def test_the_tree_has_all_nodes_and_links(client, store):
     model = store.current().classifier
     found = get(client, "/v1/tree", links=10)
-    starts = [model.tree_.child_starts(i).tolist() for i in range(model.tree_.n_levels)]
-    assert found["starts"] == starts
+    assert found["starts"] == [starts.tolist() for starts in model.tree_.levels]
     sizes = [len(level) for level in found["levels"]]
     assert sizes == [model.tree_.n_nodes(i + 1) for i in range(model.tree_.n_levels)]
     assert [one["n_labels"] for one in found["levels"][-1]] == model.clusters_.sizes.tolist()
@@ -170,17 +171,40 @@ def test_features_are_explained_as_well(client):
     assert found["labels"][0]["slots"][0]["margin"]["contributions"][0]["name"] == "word 1"
 
 
+def test_a_model_without_weights_has_no_words_and_no_margins(client, text_folder):
+    def load(path, n_jobs):
+        model = polyseme.load(path, n_jobs=n_jobs)
+        without_weights(model.classifier_)
+        return model
+
+    bare = ModelStore({"demo": text_folder}, load=load)
+    number = bare.current().classifier.label_names_.index("tank")
+    with client_with(bare) as bare_client:
+        label = get(bare_client, f"/v1/labels/{number}")
+        assert [sense["words"] for sense in label["senses"]] == [[], []]
+        assert label["slots_differ"]
+        assert get(bare_client, "/v1/clusters/0")["words"] == []
+        tree, weighed = get(bare_client, "/v1/tree"), get(client, "/v1/tree")
+        assert {len(node["words"]) for level in tree["levels"] for node in level} == {0}
+        assert (tree["starts"], tree["links"]) == (weighed["starts"], weighed["links"])
+        found = bare_client.post("/v1/explain", json={"text": TEXT}).json()
+        schemas.ExplainResponse.model_validate(found)
+        assert found["spans"] == []
+        assert list(all_margins(found))
+        assert set(all_margins(found)) == {None}
+
+
 def test_quality_is_the_report_of_the_model(client, store):
     found = get(client, "/v1/quality")
-    assert found["report"]["accuracy"] == store.current().tagger.model.report["accuracy"]
-    assert found["threshold"] == store.current().tagger.model.threshold
+    assert found["report"]["accuracy"] == store.current().tagger.model.report_["accuracy"]
+    assert found["threshold"] == store.current().tagger.model.threshold_
     assert get(client, "/v1/quality", model="plain")["report"] is None
     assert found["added_since_report"] is None
 
 
 def test_quality_lists_all_phases_of_a_text_model(client, store):
     seconds = get(client, "/v1/quality")["seconds"]
-    assert list(seconds.items()) == list(store.current().tagger.model.phase_seconds.items())
+    assert list(seconds.items()) == list(store.current().tagger.model.phase_seconds_.items())
     assert {"Computing features", "Training without held-out documents"} <= set(seconds)
     assert "Training the ranker" in get(client, "/v1/quality", model="plain")["seconds"]
 
@@ -188,7 +212,7 @@ def test_quality_lists_all_phases_of_a_text_model(client, store):
 def test_quality_says_what_was_added_since_the_report(text_folder, plain_folder, tmp_path):
     for name, folder in (("demo", text_folder), ("plain", plain_folder)):
         model = polyseme.load(folder)
-        getattr(model, "classifier", model).updates_ = [
+        getattr(model, "classifier_", model).updates_ = [
             {"n_documents": 300, "n_labels": 20},
             {"n_documents": 5, "n_labels": 0},
         ]

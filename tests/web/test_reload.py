@@ -15,6 +15,7 @@ import polyseme
 from polyseme import XRLinear
 from polyseme.server import model_store
 from polyseme.server.model_store import ModelStore, models_named
+from tests.model_folders import edit_description
 from tests.web.conftest import client_with
 
 QUESTION = {"features": [[0, 1.0]], "limit": 1}
@@ -74,8 +75,8 @@ def test_a_question_under_way_keeps_its_model(folder):
     before = store.current()
     save_model(folder, ["new a", "new b", "new c"])
     assert store.refresh() == ["model"]
-    assert before.catalogue.label_name(0) == "old a"
-    assert store.current().catalogue.label_name(0) == "new a"
+    assert before.catalogue.summary(0)["name"] == "old a"
+    assert store.current().catalogue.summary(0)["name"] == "new a"
 
 
 @pytest.mark.parametrize("damage", ["manifest", "weights", "removed"])
@@ -170,10 +171,10 @@ def test_features_of_an_unknown_kind_leave_the_old_model_in_service(text_folder,
     shutil.copytree(text_folder, folder)
     store = ModelStore({"model": folder})
     sound = (folder / "model.json").read_text()
-    damaged = json.loads(sound)
-    damaged["description"]["features"]["parameters"]["analyzer"] = []
+    features = json.loads(sound)["description"]["features"]
+    features["parameters"]["analyzer"] = []
     with client_with(store, reload_seconds=0.02) as client:
-        (folder / "model.json").write_text(json.dumps(damaged))
+        edit_description(folder, features=features)
         assert "analyzer must be" in wait_for(client, "degraded")["error"]
         (folder / "model.json").write_text(sound)
         wait_for(client, "ok")

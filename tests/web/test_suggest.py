@@ -71,7 +71,7 @@ def test_features_by_name_get_what_features_by_number_get(client):
 
 
 def test_a_text_model_takes_features_and_answers_with_the_same_probabilities(client, store):
-    row = store.current().tagger.model.features.transform([TEXT])
+    row = store.current().tagger.model.features_.transform([TEXT])
     by_features = client.post("/v1/suggest", json={"features": as_pairs(row)}).json()
     assert by_features == client.post("/v1/suggest", json={"text": TEXT}).json()
 
@@ -107,7 +107,7 @@ def test_questions_of_different_kinds_are_answered_in_one_batch(store):
     from polyseme.server.served_model import Question
 
     served = store.current()
-    row = served.row_of(as_pairs(served.tagger.model.features.transform([TEXT])))
+    row = served.row_of(as_pairs(served.tagger.model.features_.transform([TEXT])))
     questions = [
         Question(TEXT, 3, 0.0),
         Question(row, 5, 0.0),

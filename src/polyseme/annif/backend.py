@@ -74,7 +74,7 @@ class PolysemeBackend(AnnifLearningBackend):  # type: ignore[misc]
         names = names_of_subjects(self.project.subjects, self.project.vocab_lang)
         with self._one_sentence():
             model.fit_records(open_corpus(self._train_file), label_names=names)
-            model.reading = {"analyzer": self._analyzer_spec}
+            model.reading_ = {"analyzer": self._analyzer_spec}
             model.save(self._model_folder)
         self.info(_what_was_trained(model))
         self._ready = self._made_ready(model)
@@ -83,7 +83,7 @@ class PolysemeBackend(AnnifLearningBackend):  # type: ignore[misc]
         with self._learning:
             # Whoever is suggesting keeps the present model, so the new one is another object.
             model = self._load(n_jobs=None)
-            if model.training_data is None:
+            if model.training_data_ is None:
                 raise NotSupportedException(
                     "the model was trained without allow_learn=true and does not hold the "
                     "documents that learning needs; train the project again",
@@ -94,7 +94,7 @@ class PolysemeBackend(AnnifLearningBackend):  # type: ignore[misc]
                 raise NotSupportedException(
                     "Cannot learn from documents without subjects of the vocabulary"
                 )
-            taken = map(str, model.classifier.label_names_ or ())
+            taken = map(str, model.classifier_.label_names_ or ())
             names = names_of_subjects(self.project.subjects, self.project.vocab_lang, taken)
             with self._one_sentence(ConfigurationException):
                 keep_matcher = read_setting(params, "keep_matcher", "bool", False)
@@ -172,8 +172,8 @@ class PolysemeBackend(AnnifLearningBackend):  # type: ignore[misc]
             if tagger.label_uris is None:
                 raise ValueError(f"{self._model_folder} was not trained by Annif.")
         model: TextModel = tagger.model
-        self._check_analyzer(model.reading.get("analyzer"), "The model was")
-        model.verbose = model.classifier.verbose = 0
+        self._check_analyzer(model.reading_.get("analyzer"), "The model was")
+        model.verbose = model.classifier_.verbose = 0
         return model
 
     def _check_analyzer(self, used: str | None, what: str) -> None:
@@ -187,7 +187,7 @@ class PolysemeBackend(AnnifLearningBackend):  # type: ignore[misc]
     def _made_ready(self, model: TextModel) -> _Ready:
         # By URI, since numbers change when a vocabulary is loaded anew.
         by_uri = self.project.subjects.by_uri
-        found = [by_uri(str(uri), warnings=False) for uri in model.label_uris or ()]
+        found = [by_uri(str(uri), warnings=False) for uri in model.label_uris_ or ()]
         return _Ready(
             tagger_for(model), np.array([-1 if one is None else one for one in found], np.int64)
         )
@@ -233,12 +233,13 @@ class PolysemeBackend(AnnifLearningBackend):  # type: ignore[misc]
 
 
 def _what_was_trained(model: TextModel) -> str:
-    classifier = model.classifier
+    classifier = model.classifier_
     trained = f"learned {classifier.n_labels_} subjects from {classifier.n_documents_} documents"
-    if not model.report:
+    if not model.report_:
         return f"{trained}; too few documents to hold some out, so scores are not probabilities"
-    figures, cut = model.report["accuracy"], model.report["threshold"]
+    report = model.report_
+    figures, cut = report["accuracy"], report["threshold"]
     return (
-        f"{trained}; on {model.report['n_documents']} held-out ones P@1 is {figures['P@1']:.1f}%, "
+        f"{trained}; on {report['n_documents']} held-out ones P@1 is {figures['P@1']:.1f}%, "
         f"and best F1 is at threshold {cut['threshold']:.2f}"
     )

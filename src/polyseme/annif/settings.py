@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from polyseme.estimators.parameters import RENAMED, check_parameters
+from polyseme.estimators.parameters import RENAMED
 from polyseme.estimators.xr_linear import XRLinear
 from polyseme.text import TextFeatures, TextModel
 
@@ -56,8 +56,6 @@ def untrained_model(
         keep_data=keep_data,
         **_chosen(settings, TextModel, ("held_out", "refit", "precision")),
     )
-    features.check_parameters()
-    check_parameters(classifier)
     model.check_parameters()
     return model
 

@@ -74,7 +74,7 @@ def read_labelled(
         Take the test part where there is one; texts have no parts.
     """
     if tagger.takes_texts:
-        return Labelled(opened_corpus(data, options, like=tagger.model.reading))
+        return Labelled(opened_corpus(data, options, like=tagger.model.reading_))
     refuse_text_options(data, options)
     dataset = datasets.load(data, n_threads=n_threads)
     _require_same_labels(tagger, dataset, data)
@@ -106,7 +106,7 @@ def read_documents(
             raise ValueError("there is no text on stdin; give some, or a file as INPUT.")
         return documents
     if source.is_dir() or is_text(source, options):
-        corpus = opened_corpus(source, options, need_labels=False, like=tagger.model.reading)
+        corpus = opened_corpus(source, options, need_labels=False, like=tagger.model.reading_)
         return Documents(in_batches((record.text for record in corpus), TEXTS_AT_ONCE))
     if not source.is_file():
         raise FileNotFoundError(f"{source} is not a file or folder of texts.")
@@ -121,6 +121,8 @@ def _of_texts(lines: Iterator[str], by_line: bool) -> Documents:
 
 
 def _lines_of_stdin() -> Iterator[str]:
+    if sys.stdin is None:
+        raise ValueError("stdin is closed; give a file as INPUT.")
     stream: IO[bytes] = sys.stdin.buffer
     return (decode(line, Path("stdin"), i) for i, line in enumerate(stream, start=1))
 

@@ -37,6 +37,7 @@ def info(model: Path, n_threads: int | None, seed: int, as_json: bool) -> None:
     )
     sizes = "{smallest} to {largest}, median {median:g}".format(**about["cluster_sizes"])
     rows = [
+        ("method", about["method"]),
         ("documents", f"{about['n_documents']:,}"),
         ("labels", f"{about['n_labels']:,}" + _named(about["has_label_names"])),
         ("features", f"{about['n_features']:,}" + _named(about["has_feature_names"])),

@@ -77,19 +77,19 @@ class _OnTexts:
             verbose=classifier.verbose,
         )
         self._model.check_parameters()
-        self._data, self._corpus = data, opened_corpus(data, options)
+        self._data, self._classifier = data, classifier
+        self._corpus = opened_corpus(data, options)
         note(f"{data}: {self._corpus.description}.")
 
     def train(self) -> tuple[TextModel, dict[str, float]]:
         model, corpus = self._model, self._corpus
         model.fit_records(corpus, label_names=corpus.label_names)
-        model.reading = corpus.reading
-        if model.n_without_labels:
-            note(f"{model.n_without_labels:,} documents without labels were left out.")
-        if not model.report:
+        if model.n_without_labels_:
+            note(f"{model.n_without_labels_:,} documents without labels were left out.")
+        if not model.report_:
             note("nothing was held out: there is no report, and scores are not probabilities.")
         return model, {}
 
     def estimate(self, as_json: bool) -> None:
         found = estimate_text_training(self._model, self._corpus)
-        print_estimate(self._model.classifier, found, self._data, as_json)
+        print_estimate(self._classifier, found, self._data, as_json)

@@ -82,12 +82,12 @@ def update(
             f"{model} was trained on matrices; update it in Python with polyseme.update.updated."
         )
     loaded: TextModel = tagger.model
-    if not old and loaded.training_data is None:
+    if not old and loaded.training_data_ is None:
         raise ValueError(
             f"changed clusters are trained on their old documents too, which {model} does not "
             "hold; give the data it was trained on by --with, or train it with --keep-data."
         )
-    corpus = opened_corpus(data, text_options, like=loaded.reading)
+    corpus = opened_corpus(data, text_options, like=loaded.reading_)
     note(f"{data}: {corpus.description}.")
     done = loaded.update_records(
         corpus,
@@ -105,7 +105,7 @@ def update(
         note(
             f"{done.n_repeated:,} of the documents were in the model already and now count twice."
         )
-    if loaded.report:
+    if loaded.report_:
         note("report, probabilities and threshold are from before the update.")
     for reason in done.full_training_due:
         note(f"a full training is due. {reason}")
@@ -122,7 +122,7 @@ def _old_records(
     """Walk through all old files, one after the other; once is enough."""
     alike = {name: value for name, value in options.items() if name != "labels_file"}
     # A list: a file that cannot be opened is refused before the work begins.
-    return chain.from_iterable([opened_corpus(path, alike, like=model.reading) for path in paths])
+    return chain.from_iterable([opened_corpus(path, alike, like=model.reading_) for path in paths])
 
 
 def _print(place: Path, model: TextModel, done: Update, seconds: dict[str, float]) -> None:

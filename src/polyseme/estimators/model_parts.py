@@ -147,6 +147,6 @@ def _whole_numbers(stored: StoredModel, name: str, keys: tuple[str, ...]) -> lis
 
 def _seconds(stored: StoredModel) -> dict[str, float]:
     seconds = stored.value("phase_seconds", dict)
-    if not all(isinstance(taken, int | float) for taken in seconds.values()):
+    if not all(type(n) in (int, float) and 0 <= n < 2**63 for n in seconds.values()):
         raise stored.damaged("its phase_seconds are not numbers")
     return seconds

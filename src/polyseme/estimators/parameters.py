@@ -6,11 +6,10 @@ of them.
 
 from __future__ import annotations
 
-import functools
 import numbers
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -26,16 +25,12 @@ __all__ = [
     "Constraint",
     "check_parameters",
     "instance_of",
-    "knows_old_names",
     "number_above",
     "number_from",
     "one_of",
-    "refuse_old_names",
     "share",
     "whole_from",
 ]
-
-Function = TypeVar("Function", bound=Callable[..., Any])
 
 # What parameters were called before they were called as in scikit-learn.
 RENAMED = {
@@ -139,24 +134,3 @@ JOBS = Constraint(JOB_COUNTS, is_job_count)
 SEED = Constraint(
     f"{whole_from(0).words} (the same number gives the same model)", whole_from(0).allows
 )
-
-
-def refuse_old_names(owner: str, given: Iterable[str], old_names: Mapping[str, str]) -> None:
-    """Refuse a name of before with a TypeError that tells the new one."""
-    for name in given:
-        if name in old_names:
-            raise TypeError(f"{owner} has no parameter {name!r}; it is called {old_names[name]}.")
-
-
-def knows_old_names(owner: str, old_names: Mapping[str, str]) -> Callable[[Function], Function]:
-    """Let a function tell what the parameters that it had before are called now."""
-
-    def decorate(function: Function) -> Function:
-        @functools.wraps(function)  # which also keeps the signature
-        def checked(*args: Any, **kwargs: Any) -> Any:
-            refuse_old_names(owner, kwargs, old_names)
-            return function(*args, **kwargs)
-
-        return checked  # type: ignore[return-value]
-
-    return decorate

@@ -25,9 +25,7 @@ from polyseme.estimators.parameters import (
     ZERO,
     Constraint,
     check_parameters,
-    knows_old_names,
     one_of,
-    refuse_old_names,
     whole_from,
 )
 from polyseme.files.model_folder import save_model
@@ -38,6 +36,7 @@ from polyseme.inputs.labels import check_labels, refuse_mostly_absent_labels
 from polyseme.inputs.names import Names
 from polyseme.inputs.sparse_rows import SparsePattern, SparseRows
 from polyseme.machine import phases
+from polyseme.machine.old_names import knows_old_names, refuse_old_names
 from polyseme.machine.progress import Progress
 from polyseme.machine.run import Run
 from polyseme.machine.threads import count_jobs

@@ -12,13 +12,13 @@ from polyseme.estimators.parameters import (
     NONE,
     RENAMED,
     Constraint,
-    knows_old_names,
     number_above,
     number_from,
     one_of,
     whole_from,
 )
 from polyseme.estimators.partitioned import PartitionedClassifier
+from polyseme.machine.old_names import knows_old_names
 
 __all__ = ["XRLinear"]
 

@@ -157,7 +157,7 @@ WAYS_TO_ASSIGN: dict[str, dict[str, Any]] = {
 }
 
 
-def _held_out_match(problem: Problem) -> list[Method]:
+def _cross_matching(problem: Problem) -> list[Method]:
     return [
         Method(_matched_by(way, n_folds), {**parameters, "match_folds": n_folds})
         for way, parameters in WAYS_TO_ASSIGN.items()
@@ -275,9 +275,9 @@ EXPERIMENTS = (
         notes="The paper gives each slot all positives. One training serves each three merges.",
     ),
     Experiment(
-        name="held-out-match",
+        name="cross-matching",
         summary="Slots chosen by matches of documents that the matcher did not see.",
-        methods=_held_out_match,
+        methods=_cross_matching,
         columns=ALL_TABLES,
         sections=_against_in_sample,
         notes=(

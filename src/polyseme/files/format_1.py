@@ -24,7 +24,12 @@ RENAMED_PARAMETERS = {
 }
 _OF_TEXTS = ("features.", "calibration.", "examples.", "training.")
 _NAMES_OF_TEXTS = ("uris", "examples")
-_REACHED = {"objective_before": "reached_before", "objective_after": "reached_after"}
+# What reach was called.
+_REACHED = {
+    "objective_before": "reached_before",
+    "objective_after": "reached_after",
+    "beam_coverage": "reach",
+}
 
 
 def from_format_1(stored: StoredModel) -> StoredModel:
@@ -36,6 +41,9 @@ def from_format_1(stored: StoredModel) -> StoredModel:
 
 def _text_model(stored: StoredModel) -> StoredModel:
     description = dict(stored.description)
+    if isinstance(description.get("report"), dict):
+        report = description["report"]
+        description["report"] = {_REACHED.get(name, name): part for name, part in report.items()}
     inner = description.pop("classifier", None)
     if not isinstance(inner, dict):
         raise stored.damaged("it has no classifier")
@@ -82,7 +90,7 @@ def _levels(stored: StoredModel, fan_outs: Any) -> dict[str, Any]:
     n_clusters = -1 if starts is None else len(starts) - 1
     if (
         not isinstance(fan_outs, list)
-        or not all(type(n) is int and 1 <= n < 2**31 for n in fan_outs)
+        or not all(type(n) is int and 2 <= n < 2**31 for n in fan_outs)
         or math.prod(fan_outs) != n_clusters
     ):
         raise stored.damaged(f"fan_outs is {str(fan_outs)[:80]}")

@@ -7,11 +7,13 @@ from typing import Any
 
 from polyseme.files.kinds import kind_named
 from polyseme.files.model_folder import open_model
+from polyseme.machine.old_names import knows_old_names
 from polyseme.machine.threads import count_jobs
 
 __all__ = ["load"]
 
 
+@knows_old_names("load", {"n_threads": "n_jobs"})
 def load(path: str | os.PathLike[str], *, n_jobs: int | None = None) -> Any:
     """Load a model that was saved with ``model.save``.
 

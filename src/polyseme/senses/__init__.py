@@ -1,4 +1,8 @@
-"""The senses of a label (`describe`), and why a label was suggested (`explain`)."""
+"""What a model says of its labels.
+
+The senses of a label (`describe`) with their words (`words`), the slot that a document goes to
+(`best_slots`), all labels (`label_list`), and why one was suggested (`explain`).
+"""
 
 from polyseme.senses.describe import (
     Sense,

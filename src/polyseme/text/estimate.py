@@ -6,8 +6,6 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from sklearn.base import clone
-
 from polyseme.cost.estimate import Range, TrainingEstimate, estimate_training
 from polyseme.machine.progress import Progress
 from polyseme.text.corpora.records import Record
@@ -35,20 +33,18 @@ def estimate_text_training(model: TextModel, records: Iterable[Record]) -> Train
         As for `TextModel.fit_records`.
     """
     model.check_parameters()
-    features = clone(model.features)
+    features, classifier = model.untrained_parts()
     progress = Progress(enabled=bool(model.verbose))
     with progress:
         problem = read_problem(
             records,
             features,
             count_held_out=model.count_held_out,
-            seed=model.classifier.random_state,
+            seed=classifier.random_state,
             progress=progress,
         )
         with progress.phase(SAMPLES):
-            found = estimate_training(
-                model.classifier, problem.X, problem.Y, label_names=problem.labels
-            )
+            found = estimate_training(classifier, problem.X, problem.Y, label_names=problem.labels)
     seconds = {
         name: Range.exactly(taken) for name, taken in progress.seconds.items() if name != SAMPLES
     }

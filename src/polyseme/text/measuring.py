@@ -20,7 +20,7 @@ from polyseme.text.problem import TextProblem, as_new_documents
 if TYPE_CHECKING:
     from polyseme.text.model import TextModel
 
-__all__ = ["evaluate_records", "measure_held_out"]
+__all__ = ["evaluate_records", "measure_held_out", "share_of_right_firsts"]
 
 TEXTS_AT_ONCE = 2048
 
@@ -34,7 +34,7 @@ def measure_held_out(
     -------
     calibration : Calibration
     report : dict
-        See `TextModel.report`.
+        See `TextModel.report_`.
     """
     n_training, n_documents = problem.n_training, problem.X.n_rows
     X = as_new_documents(problem.X.rows(n_training, n_documents), problem.X.rows(0, n_training))
@@ -61,10 +61,8 @@ def evaluate_records(
     model: TextModel, records: Iterable[Record], threshold: float, a: float, b: float
 ) -> dict[str, Any]:
     """Measure a model on further documents; see `TextModel.evaluate`."""
-    number_of = {str(name): i for i, name in enumerate(model.classifier.label_names_ or ())}
-    if model.label_uris is not None:
-        number_of |= {str(uri): i for i, uri in enumerate(model.label_uris)}
-    n_known = model.classifier.n_labels_
+    number_of = model.label_numbers()
+    n_known = model.classifier_.n_labels_
     unknown: dict[str, int] = {}
     labelled = (record for record in records if record.labels)
     ranked, starts, columns = [], [0], []
@@ -89,8 +87,22 @@ def evaluate_records(
         sp.csr_array((ones, columns, starts), shape=shape),
     )
     return {
-        **figures_of(model.classifier, judged, a, b),
+        **figures_of(model.classifier_, judged, a, b),
         "n_unknown_labels": len(unknown),
-        "reliability": reliability(*judged.pairs(model.calibration)),
-        "threshold": dataclasses.asdict(judged.cut(model.calibration, threshold)),
+        "reliability": reliability(*judged.pairs(model.calibration_)),
+        "threshold": dataclasses.asdict(judged.cut(model.calibration_, threshold)),
     }
+
+
+def share_of_right_firsts(model: TextModel, records: Iterable[Record]) -> float:
+    """Return the share of documents whose best label is right; see `TextModel.score`."""
+    number_of = model.label_numbers()
+    n_documents = n_right = 0
+    for batch in in_batches(records, TEXTS_AT_ONCE):
+        best, _ = model.rank([record.text for record in batch], 1)
+        for record, first in zip(batch, best[:, 0].tolist(), strict=True):
+            n_right += first in map(number_of.get, record.labels)
+        n_documents += len(batch)
+    if n_documents == 0:
+        raise ValueError("there are no documents, so there is nothing to measure.")
+    return n_right / n_documents

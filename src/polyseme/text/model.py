@@ -4,26 +4,38 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
+from sklearn.exceptions import NotFittedError
 
+from polyseme.estimators.parameters import (
+    NONE,
+    TRUE_OR_FALSE,
+    Constraint,
+    check_parameters,
+    instance_of,
+    one_of,
+    share,
+    whole_from,
+)
+from polyseme.estimators.partitioned import PartitionedClassifier
 from polyseme.estimators.xr_linear import XRLinear
 from polyseme.files.model_folder import save_model
 from polyseme.files.stored_model import Contents, StoredModel
 from polyseme.inputs.names import Names
 from polyseme.inputs.sparse_rows import SparsePattern, SparseRows
-from polyseme.machine.progress import Progress
 from polyseme.senses.describe import label_name, label_number
 from polyseme.suggestions import Suggestion, named_suggestions
 from polyseme.text.calibration import Calibration
 from polyseme.text.corpora.records import Record
-from polyseme.text.examples import Examples, best_documents
+from polyseme.text.examples import Examples
 from polyseme.text.features import TextFeatures
-from polyseme.text.measuring import evaluate_records, measure_held_out
-from polyseme.text.problem import Pairs, TextProblem, read_problem
+from polyseme.text.fitting import fit_text_model
+from polyseme.text.measuring import evaluate_records, share_of_right_firsts
+from polyseme.text.problem import Pairs
 from polyseme.text.text_model_files import contents_of, restore
 from polyseme.text.text_update import update_text_model
 from polyseme.training.update import Update
@@ -34,8 +46,8 @@ FEWEST_TO_HOLD_OUT_FROM = 20  # documents; of fewer, all are needed to learn fro
 MOST_HELD_OUT = 20_000
 
 
-class TextModel:
-    """Suggests labels for texts, with probabilities.
+class TextModel(BaseEstimator):  # type: ignore[misc]
+    """Suggests labels for texts, with probabilities; an estimator of scikit-learn's kind.
 
     `fit` reads the texts twice, in a stream, and once more for `examples`. A part of the
     documents is held out: a model of the others is measured on them, its scores are turned into
@@ -47,8 +59,8 @@ class TextModel:
     ----------
     features : TextFeatures, optional
     classifier : XRLinear, optional
-        Both are copied before they are trained. The classifier's random_state also chooses the
-        documents to hold out.
+        Both stay as they are; copies of them are trained. The classifier's random_state also
+        chooses the documents to hold out.
     held_out : float, default=0.1
         Share of the documents to hold out, 20,000 at most; 0 for none: then there is no report,
         and scores are not probabilities.
@@ -68,29 +80,64 @@ class TextModel:
 
     Attributes
     ----------
-    features : TextFeatures
-    classifier : XRLinear
-    calibration : Calibration
-    threshold : float
+    features_ : TextFeatures
+    classifier_ : XRLinear
+        The trained ones.
+    classes_ : ndarray of str, shape (n_labels,)
+        The names of the labels.
+    calibration_ : Calibration
+    threshold_ : float
         Suggestions with a lower score are left out unless told otherwise.
-    label_uris : Names or None
+    label_uris_ : Names or None
         What the training data call the labels, if a vocabulary gave them names.
-    report : dict
+    report_ : dict
         The held-out evaluation: ``accuracy`` (percent), ``by_label_frequency``,
         ``reach``, ``reliability``, ``threshold``, and numbers of documents; empty if
         nothing was held out.
-    training_data : (SparseRows, SparsePattern) or None
+    training_data_ : (SparseRows, SparsePattern) or None
         Features and labels of the documents that the classifier was trained on.
-    slot_examples : Examples or None
-        Beginnings of training texts of each slot: ``model.slot_examples.of(slot)``.
-    reading : dict
+    slot_examples_ : Examples or None
+        Beginnings of training texts of each slot: ``model.slot_examples_.of(slot)``.
+    reading_ : dict
         How the texts were read (columns and the like), for whoever reads more of their kind.
-    n_without_labels : int
+    n_without_labels_ : int
         Documents that were left out of training because they have no label.
-    phase_seconds : dict of str to float
+    phase_seconds_ : dict of str to float
+
+    Examples
+    --------
+    >>> from polyseme import TextModel
+    >>> texts = ["the bat flies at night", "he swung the bat", "a ball and a bat", "owls at night"]
+    >>> labels = [["animal"], ["sport"], ["sport"], ["animal"]]
+    >>> model = TextModel(verbose=0).fit(texts, labels)
+    >>> model.suggest(["an owl in the night"], limit=1)[0][0].name
+    'animal'
     """
 
-    takes_texts = True  # as `polyseme.tagger` asks
+    takes_texts: ClassVar[bool] = True  # as `polyseme.tagger` asks
+
+    features_: TextFeatures
+    classifier_: XRLinear
+    calibration_: Calibration
+    threshold_: float
+    label_uris_: Names | None
+    report_: dict[str, Any]
+    slot_examples_: Examples | None
+    training_data_: tuple[SparseRows, SparsePattern] | None
+    reading_: dict[str, Any]
+    n_without_labels_: int
+    phase_seconds_: dict[str, float]
+
+    _constraints: ClassVar[Mapping[str, Constraint]] = {
+        "features": NONE | instance_of(TextFeatures),
+        "classifier": NONE | instance_of(PartitionedClassifier),
+        "held_out": share("from 0 to less than 1", lambda value: 0 <= value < 1),
+        "refit": TRUE_OR_FALSE,
+        "precision": NONE | share("above 0 and at most 1", lambda value: 0 < value <= 1),
+        "examples": whole_from(0),
+        "keep_data": TRUE_OR_FALSE,
+        "verbose": one_of(0, 1),
+    }
 
     def __init__(
         self,
@@ -104,23 +151,51 @@ class TextModel:
         keep_data: bool = False,
         verbose: int = 1,
     ) -> None:
-        self.features = TextFeatures() if features is None else features
-        self.classifier = XRLinear(verbose=verbose) if classifier is None else classifier
+        self.features = features
+        self.classifier = classifier
         self.held_out = held_out
         self.refit = refit
         self.precision = precision
         self.examples = examples
         self.keep_data = keep_data
         self.verbose = verbose
-        self.calibration = Calibration.none()
-        self.threshold = 0.0
-        self.label_uris: Names | None = None
-        self.report: dict[str, Any] = {}
-        self.slot_examples: Examples | None = None
-        self.training_data: tuple[SparseRows, SparsePattern] | None = None
-        self.reading: dict[str, Any] = {}
-        self.n_without_labels = 0
-        self.phase_seconds: dict[str, float] = {}
+
+    if not TYPE_CHECKING:  # else every attribute would seem to be there
+
+        def __getattr__(self, name: str) -> Any:
+            """Tell what is missing: a training, or an underscore since learned things have one."""
+            if name in TextModel.__annotations__:
+                raise NotFittedError("This TextModel is not fitted yet; call fit before using it.")
+            if f"{name}_" in TextModel.__annotations__:
+                raise AttributeError(
+                    f"a TextModel has no attribute {name!r}; it is called {name}_."
+                )
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def set_params(self, **params: Any) -> TextModel:
+        """Set parameters, as in all of scikit-learn.
+
+        Those of a part that was not given, such as ``classifier__copies``, are set in a new one.
+        """
+        parts = {name.partition("__")[0] for name in params if "__" in name}
+        if self.features is None and "features" in parts:
+            self.features = TextFeatures()
+        if self.classifier is None and "classifier" in parts:
+            self.classifier = XRLinear(verbose=self.verbose)
+        super().set_params(**params)
+        return self
+
+    def untrained_parts(self) -> tuple[TextFeatures, XRLinear]:
+        """Return the features and the classifier that `fit` trains."""
+        return (
+            TextFeatures() if self.features is None else clone(self.features),
+            XRLinear(verbose=self.verbose) if self.classifier is None else clone(self.classifier),
+        )
+
+    @property
+    def classes_(self) -> npt.NDArray[Any]:
+        """The names of the labels."""
+        return self.classifier_.classes_
 
     def fit(
         self,
@@ -147,52 +222,7 @@ class TextModel:
         self, records: Iterable[Record], *, label_names: Mapping[str, str] | None = None
     ) -> TextModel:
         """Learn from records, such as `polyseme.text.open_corpus` finds in a file."""
-        self.check_parameters()
-        features, classifier = clone(self.features), clone(self.classifier)
-        progress = Progress(enabled=bool(self.verbose))
-        with progress:
-            problem = read_problem(
-                records,
-                features,
-                count_held_out=self.count_held_out,
-                seed=classifier.random_state,
-                progress=progress,
-            )
-        names = [(label_names or {}).get(label, label) for label in problem.labels]
-        fitted = {"label_names": names, "feature_names": features.vocabulary_}
-        seconds = dict(progress.seconds)
-        calibration, threshold = Calibration.none(), 0.0
-        report: dict[str, Any] = {}
-        if problem.n_held_out:
-            n_training = problem.n_training
-            X, Y = problem.X.rows(0, n_training), problem.Y.rows(0, n_training)
-            classifier.fit(X, Y, **fitted)
-            trained = sum(classifier.phase_seconds_.values())
-            seconds["Training without held-out documents"] = trained
-            with progress, progress.phase("Measuring held-out documents"):
-                calibration, report = measure_held_out(classifier, problem, self.precision)
-                report["refitted"] = self.refit
-                threshold = report["threshold"]["threshold"]
-            seconds.update(progress.seconds)
-        if self.refit or not problem.n_held_out:
-            classifier.fit(problem.X, problem.Y, **fitted)
-            seconds.update(classifier.phase_seconds_)
-        slot_examples = None
-        if self.examples:
-            with progress, progress.phase("Choosing examples"):
-                slot_examples = self._choose_examples(classifier, problem, records)
-            seconds.update(progress.seconds)
-
-        self.features, self.classifier = features, classifier
-        self.calibration, self.threshold, self.report = calibration, threshold, report
-        self.label_uris = None if label_names is None else Names.from_list(problem.labels)
-        self.n_without_labels = problem.n_without_labels
-        self.slot_examples = slot_examples
-        n_trained = classifier.n_documents_
-        kept = problem.X.rows(0, n_trained), problem.Y.rows(0, n_trained)
-        self.training_data = kept if self.keep_data else None
-        self.phase_seconds = seconds
-        return self
+        return fit_text_model(self, records, label_names)
 
     def update(
         self,
@@ -236,6 +266,26 @@ class TextModel:
         """Do as `update` does, with records such as `polyseme.text.open_corpus` finds."""
         return update_text_model(self, records, old, label_names, retrain_matcher)
 
+    def predict(self, texts: Sequence[str]) -> npt.NDArray[np.object_]:
+        """Return the names of the labels that `suggest` gives, ten at most.
+
+        Returns
+        -------
+        ndarray of lists of str, shape (n_texts,)
+        """
+        found = np.empty(len(texts), dtype=object)
+        for i, suggestions in enumerate(self.suggest(texts)):
+            found[i] = [suggestion.name for suggestion in suggestions]
+        return found
+
+    def score(self, texts: Iterable[str], labels: Iterable[Iterable[str]]) -> float:
+        """Return the share of texts whose best label is right: P@1 as a fraction.
+
+        Labels that the model does not know count as not found, and a text without labels as
+        wrong, as in `XRLinear.score`.
+        """
+        return share_of_right_firsts(self, Pairs(texts, labels))
+
     def suggest(
         self, texts: Sequence[str], limit: int = 10, threshold: float | None = None
     ) -> list[list[Suggestion]]:
@@ -258,8 +308,8 @@ class TextModel:
         """Return the best labels of each text and their bare scores, as `predict_top_k` does."""
         if isinstance(texts, str):
             raise ValueError("texts must be a list of texts; put the one text into a list.")
-        X = self.features.rows(texts)
-        return self.classifier.predict_top_k(X, min(limit, self.classifier.n_labels_))
+        X = self.features_.rows(texts if isinstance(texts, list) else list(texts))
+        return self.classifier_.predict_top_k(X, min(limit, self.classifier_.n_labels_))
 
     def name_ranked(
         self,
@@ -269,8 +319,8 @@ class TextModel:
     ) -> list[list[Suggestion]]:
         """Turn label numbers and bare scores into suggestions; see `suggest`."""
         least = self.checked_threshold(threshold)
-        names = self.classifier.label_names_
-        return named_suggestions(labels, self.calibration(scores), least, names, self.label_uris)
+        names = self.classifier_.label_names_
+        return named_suggestions(labels, self.calibration_(scores), least, names, self.label_uris_)
 
     def evaluate(
         self,
@@ -293,7 +343,7 @@ class TextModel:
         Returns
         -------
         dict
-            As `report`, without ``reach``; documents without labels are left out, and
+            As `report_`, without ``reach``; documents without labels are left out, and
             labels that the model does not know (``n_unknown_labels``) count as not found.
         """
         return evaluate_records(self, records, self.checked_threshold(threshold), a, b)
@@ -302,21 +352,27 @@ class TextModel:
         """Return the least probability: the one that is given, or else the model's own."""
         if threshold is not None and not 0 <= threshold <= 1:
             raise ValueError(f"threshold must be a probability from 0 to 1, not {threshold!r}.")
-        return float(self.threshold if threshold is None else threshold)
+        return float(self.threshold_ if threshold is None else threshold)
 
     def name_of(self, label: int) -> str:
         """Return the name of a label that is given by number."""
-        return str(label_name(self.classifier, label))
+        return str(label_name(self.classifier_, label))
 
     def uri_of(self, label: int) -> str | None:
         """Return what the training data call a label, if that is not its name."""
-        return None if self.label_uris is None else str(self.label_uris[label])
+        return None if self.label_uris_ is None else str(self.label_uris_[label])
+
+    def label_numbers(self) -> dict[str, int]:
+        """Return the number of each label under its name, and under its URI if it has one."""
+        names = map(str, self.classifier_.label_names_ or ())
+        uris = map(str, self.label_uris_ or ())
+        return {**{name: i for i, name in enumerate(names)}, **{u: i for i, u in enumerate(uris)}}
 
     def label_number(self, label: str | int) -> int:
         """Return the number of a label that is given by name, URI or number."""
-        if self.label_uris is not None and label in self.label_uris:
-            return self.label_uris.index(label)
-        return label_number(self.classifier, label)
+        if self.label_uris_ is not None and label in self.label_uris_:
+            return self.label_uris_.index(label)
+        return label_number(self.classifier_, label)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Save the model as a folder of safetensors and JSON; `polyseme.load` reads it.
@@ -342,24 +398,8 @@ class TextModel:
             return 0
         return min(max(1, round(self.held_out * n_documents)), MOST_HELD_OUT)
 
-    def _choose_examples(
-        self, classifier: XRLinear, problem: TextProblem, records: Iterable[Record]
-    ) -> Examples:
-        starts, rows = best_documents(classifier, problem.X, problem.Y, self.examples)
-        texts = (record.text for record in records if record.labels)
-        return Examples.collect(starts, problem.documents[rows], texts)
-
     def check_parameters(self) -> None:
         """Refuse parameters that make no sense, by name and with what would."""
-        if not isinstance(self.held_out, int | float) or not 0 <= self.held_out < 1:
-            raise ValueError(
-                f"held_out must be a share from 0 to less than 1, not {self.held_out!r}."
-            )
-        if type(self.examples) is not int or self.examples < 0:
-            raise ValueError(
-                f"examples must be a whole number of at least 0, not {self.examples!r}."
-            )
-        if self.precision is not None and not 0 < self.precision <= 1:
-            raise ValueError(
-                f"precision must be a share above 0 and at most 1, not {self.precision!r}."
-            )
+        for one in (self, self.features, self.classifier):
+            if one is not None:
+                check_parameters(one)

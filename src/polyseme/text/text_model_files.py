@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.base import clone
 
 from polyseme.files.kinds import kind_named
 from polyseme.files.stored_model import Contents, StoredModel
@@ -27,43 +28,43 @@ def contents_of(model: TextModel) -> Contents:
 
     The classifier is a part of its own; its feature names are the vocabulary.
     """
-    if not hasattr(model.features, "idf_") or not hasattr(model.classifier, "clusters_"):
+    if not hasattr(model, "classifier_"):
         raise ValueError("the model is not trained yet; call fit before save.")
     description = {
         "kind": KIND,
-        "features": model.features.describe(),
-        "calibration": model.calibration.method,
-        "threshold": model.threshold,
+        "features": model.features_.describe(),
+        "calibration": model.calibration_.method,
+        "threshold": model.threshold_,
         "parameters": {
             "held_out": model.held_out,
             "refit": model.refit,
             "precision": model.precision,
             "examples": model.examples,
         },
-        "report": model.report,
-        "reading": model.reading,
-        "n_without_labels": model.n_without_labels,
-        "phase_seconds": model.phase_seconds,
+        "report": model.report_,
+        "reading": model.reading_,
+        "n_without_labels": model.n_without_labels_,
+        "phase_seconds": model.phase_seconds_,
     }
     names = {}
     arrays: dict[str, npt.NDArray[Any]] = {
-        "features.idf": model.features.idf_,
-        "calibration.scores": model.calibration.scores,
-        "calibration.probabilities": model.calibration.probabilities,
+        "features.idf": model.features_.idf_,
+        "calibration.scores": model.calibration_.scores,
+        "calibration.probabilities": model.calibration_.probabilities,
     }
-    if model.slot_examples is not None:
-        arrays["examples.starts"] = model.slot_examples.starts
-        arrays["examples.documents"] = model.slot_examples.documents
-        names["examples"] = model.slot_examples.texts
-    if model.training_data is not None:
-        X, Y = model.training_data
+    if model.slot_examples_ is not None:
+        arrays["examples.starts"] = model.slot_examples_.starts
+        arrays["examples.documents"] = model.slot_examples_.documents
+        names["examples"] = model.slot_examples_.texts
+    if model.training_data_ is not None:
+        X, Y = model.training_data_
         arrays |= {f"training.features.{name}": array for name, array in X.to_arrays().items()}
         arrays["training.labels.starts"] = Y.starts
         arrays["training.labels.columns"] = Y.columns
-    if model.label_uris is not None:
-        names["uris"] = model.label_uris
+    if model.label_uris_ is not None:
+        names["uris"] = model.label_uris_
     own = Contents(description, arrays, names)
-    return own.with_part("classifier", model.classifier.contents())
+    return own.with_part("classifier", model.classifier_.contents())
 
 
 def restore(model: TextModel, stored: StoredModel, n_jobs: int | None) -> None:
@@ -92,16 +93,18 @@ def restore(model: TextModel, stored: StoredModel, n_jobs: int | None) -> None:
         model.check_parameters()
     except ValueError as error:
         raise stored.damaged(str(error)) from None
-    model.slot_examples = _examples(stored, classifier.clusters_.n_slots)
-    model.training_data = _training_data(stored, classifier)
-    model.keep_data = model.training_data is not None
-    model.threshold = _threshold(stored)
-    model.report = stored.value("report", dict)
-    model.reading = stored.value("reading", dict)
-    model.phase_seconds = stored.value("phase_seconds", dict)
-    model.n_without_labels = stored.whole_number("n_without_labels", 0)
-    model.features, model.classifier, model.calibration = features, classifier, calibration
-    model.label_uris = uris
+    model.slot_examples_ = _examples(stored, classifier.clusters_.n_slots)
+    model.training_data_ = _training_data(stored, classifier)
+    model.keep_data = model.training_data_ is not None
+    model.threshold_ = _threshold(stored)
+    model.report_ = stored.value("report", dict)
+    model.reading_ = stored.value("reading", dict)
+    model.phase_seconds_ = stored.value("phase_seconds", dict)
+    model.n_without_labels_ = stored.whole_number("n_without_labels", 0)
+    model.features_, model.classifier_, model.calibration_ = features, classifier, calibration
+    model.label_uris_ = uris
+    # Whoever trains it again has the same settings.
+    model.features, model.classifier = clone(features), clone(classifier)
 
 
 def _examples(stored: StoredModel, n_slots: int) -> Examples | None:
@@ -140,12 +143,12 @@ def _parameters(found: Any) -> dict[str, Any]:
         raise ValueError("its parameters are not those of a TextModel")
     for name, kinds in wanted.items():
         if type(found[name]) not in kinds:
-            raise ValueError(f"{name} is {str(found[name])[:80]!r}")
+            raise ValueError(f"{name} is {found[name]!r:.80}")
     return found
 
 
 def _threshold(stored: StoredModel) -> float:
     value = stored.description.get("threshold")
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-        raise stored.damaged(f"threshold is {str(value)[:80]!r}")
+        raise stored.damaged(f"threshold is {value!r:.80}")
     return float(value)

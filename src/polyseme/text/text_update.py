@@ -40,14 +40,14 @@ def update_text_model(
     retrain_matcher: bool,
 ) -> Update:
     """Update a text model in place, at the very end; see `TextModel.update`."""
-    if not hasattr(model.classifier, "clusters_"):
+    if not hasattr(model, "classifier_"):
         raise ValueError("the model is not trained yet; call fit before update.")
     if iter(records) is records:
         raise ValueError(
             "the new texts can be walked through only once, but two passes are needed; give a "
             "list, or an object whose __iter__ starts again."
         )
-    if old is None and model.training_data is None:
+    if old is None and model.training_data_ is None:
         raise ValueError(
             "changed clusters are trained on their old documents too, which the model does not "
             "hold; give those it was trained on as old, or train it with keep_data=True."
@@ -56,24 +56,24 @@ def update_text_model(
     progress = Progress(enabled=bool(model.verbose))
     with progress:
         with progress.phase("Reading new texts") as step:
-            unknown = _UnknownWords(model.features)
+            unknown = _UnknownWords(model.features_)
             labelled = (record for record in records if record.labels)
-            X_new, Y_new = _read(unknown.count(labelled), model.features, numbers, step)
+            X_new, Y_new = _read(unknown.count(labelled), model.features_, numbers, step)
             if X_new.n_rows == 0:
                 raise ValueError("none of the new documents has a label; there is nothing to add.")
             new_labels, new_names = numbers.name_new(label_names)
         with progress.phase("Reading old texts") as step:
             if old is not None:
                 labelled = (record for record in old if record.labels)
-                X_old, Y_old = _read(labelled, model.features, numbers.closed(), step)
-            elif model.training_data is not None:
-                X_old, Y_old = model.training_data
+                X_old, Y_old = _read(labelled, model.features_, numbers.closed(), step)
+            elif model.training_data_ is not None:
+                X_old, Y_old = model.training_data_
     X = SparseRows.stack([X_old, X_new])
     Y = SparsePattern.stack([Y_old, numbers.sorted_columns(Y_new)], numbers.n_labels)
     n_old = X_old.n_rows
     del X_old, Y_old, X_new, Y_new
     classifier, update = update_stacked(
-        model.classifier,
+        model.classifier_,
         Documents(X),
         Y,
         n_old,
@@ -81,13 +81,13 @@ def update_text_model(
         retrain_matcher=retrain_matcher,
         has_unseen=not model.refit and old is not None,
     )
-    slot_examples = model.slot_examples
+    slot_examples = model.slot_examples_
     if slot_examples is not None:
         with progress, progress.phase("Choosing examples"):
             texts = (record.text for record in records if record.labels)
             slot_examples = _more_examples(
                 slot_examples,
-                model.classifier.n_labels_,
+                model.classifier_.n_labels_,
                 classifier,
                 X.rows(n_old, X.n_rows),
                 Y.rows(n_old, Y.n_rows),
@@ -100,10 +100,10 @@ def update_text_model(
             *reasons,
             f"{unknown.share:.0%} of the words of the new texts are unknown to the model.",
         )
-    if model.label_uris is not None:
-        model.label_uris = Names.from_list([*model.label_uris, *new_labels])
-    model.classifier, model.slot_examples = classifier, slot_examples
-    model.training_data = (X, Y) if model.training_data is not None else None
+    if model.label_uris_ is not None:
+        model.label_uris_ = Names.from_list([*model.label_uris_, *new_labels])
+    model.classifier_, model.slot_examples_ = classifier, slot_examples
+    model.training_data_ = (X, Y) if model.training_data_ is not None else None
     return dataclasses.replace(
         update,
         unknown_words=unknown.share,
@@ -116,12 +116,10 @@ class _LabelNumbers:
     """Numbers of known labels, and of new ones in the order in which they appear."""
 
     def __init__(self, model: TextModel) -> None:
-        self._names = [str(name) for name in model.classifier.label_names_ or ()]
-        self._uris = None if model.label_uris is None else [str(uri) for uri in model.label_uris]
-        self._number_of = {name: i for i, name in enumerate(self._names)}
-        if self._uris is not None:
-            self._number_of |= {uri: i for i, uri in enumerate(self._uris)}
-        self._n_known = model.classifier.n_labels_
+        self._names = [str(name) for name in model.classifier_.label_names_ or ()]
+        self._uris = None if model.label_uris_ is None else [str(uri) for uri in model.label_uris_]
+        self._number_of = model.label_numbers()
+        self._n_known = model.classifier_.n_labels_
         self._new: dict[str, int] = {}
         self._is_closed = False
 

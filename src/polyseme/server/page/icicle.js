@@ -16,7 +16,7 @@ export class Icicle {
     const places = [0];
     for (const leaf of levels[this.last]) places.push(places.at(-1) + Math.max(1, leaf.n_labels));
     this.places = [places];
-    for (const of of starts.toReversed()) this.places.unshift(of.map((child) => this.places[0][child]));
+    for (const of of [...starts].reverse()) this.places.unshift(of.map((child) => this.places[0][child]));
   }
 
   n(level) {

@@ -1,4 +1,4 @@
-"""Matching by matchers that did not see the documents."""
+"""Cross-matching: by matchers that did not see the documents."""
 
 import weakref
 from typing import ClassVar
@@ -12,11 +12,12 @@ from polyseme import XRLinear, estimate_training, load
 from polyseme.backbones.linear.matcher import LinearTreeMatcher
 from polyseme.backbones.linear.weights import LinearTraining
 from polyseme.inputs.sparse_rows import SparseRows
+from polyseme.machine.run import Run
 from polyseme.partition.label_tree import LabelTree
-from polyseme.training.cross_matching import match_held_out, split_into_folds, usable_folds
-from tests.oracles.held_out import match_held_out as match_one_by_one
+from polyseme.training.cross_matching import cross_match, split_into_folds, usable_folds
+from tests.oracles.cross_matching import cross_match as match_one_by_one
 from tests.small_data import two_senses
-from tests.small_problems import pattern, random_problem, sparse
+from tests.small_problems import documents, pattern, random_problem, sparse
 
 TREE = LabelTree.uniform(2, 4)
 SMALL = two_senses(n_documents=300)
@@ -28,18 +29,23 @@ class Recorder:
     alive: ClassVar = weakref.WeakSet()
     most_alive = 0
 
-    def fit(self, X, cluster_targets, tree, *, start_from=None, is_draft=False, progress=None):
+    def __init__(self):
+        self.seen = None
+
+    def fit(self, documents, task, run):
+        assert self.seen is None
         Recorder.alive.add(self)
         Recorder.most_alive = max(Recorder.most_alive, len(Recorder.alive))
-        assert is_draft
-        assert start_from is None
-        np.testing.assert_array_equal(X.columns, cluster_targets.columns)
-        self.seen = set(X.columns)
+        assert task.is_draft
+        assert task.start_from is None
+        assert task.changed is None
+        np.testing.assert_array_equal(documents.sparse.columns, task.targets.columns)
+        self.seen = set(documents.sparse.columns)
         return self
 
-    def match(self, X, beam_size, *, progress=None):
-        assert self.seen.isdisjoint(X.columns)
-        return X
+    def match(self, documents, beam_size, run):
+        assert self.seen.isdisjoint(documents.sparse.columns)
+        return documents.sparse
 
 
 def small_model(**parameters):
@@ -94,11 +100,12 @@ def test_matches_are_those_of_the_documents_one_by_one(seed, n_documents, traini
     X, targets = random_problem(np.random.default_rng(seed), n_documents, n_labels=8)
 
     def make_matcher():
-        return LinearTreeMatcher(LinearTraining(seed=3), training_rows, beam_size=2)
+        return LinearTreeMatcher(LinearTraining(), training_rows, beam_size=2)
 
-    matched = match_held_out(make_matcher(), sparse(X), pattern(targets), TREE, 3, n_folds, seed)
+    run = Run(seed)
+    matched = cross_match(make_matcher, documents(X), pattern(targets), TREE, 3, n_folds, run)
     folds = split_into_folds(n_documents, n_folds, seed)
-    expected = match_one_by_one(make_matcher, X, targets, TREE, 3, folds)
+    expected = match_one_by_one(make_matcher, X, targets, TREE, 3, folds, run)
     np.testing.assert_array_equal(matched.to_scipy().toarray(), expected)
     assert (np.diff(matched.starts) == 3).all()
     assert (matched.starts.dtype, matched.columns.dtype) == (np.int64, np.int32)
@@ -107,25 +114,31 @@ def test_matches_are_those_of_the_documents_one_by_one(seed, n_documents, traini
 @pytest.mark.parametrize("n_folds", [2, 3, 7])
 def test_no_matcher_sees_its_documents_and_there_is_one_at_a_time(n_folds):
     Recorder.most_alive = 0
-    identity = sparse(np.eye(7))
-    matched = match_held_out(Recorder(), identity, identity.pattern(), TREE, 2, n_folds, 0)
+    identity = np.eye(7)
+    matched = cross_match(
+        Recorder, documents(identity), pattern(identity), TREE, 2, n_folds, Run()
+    )
     np.testing.assert_array_equal(matched.to_scipy().toarray(), np.eye(7))
     assert Recorder.most_alive == 1
 
 
-def test_the_matcher_that_was_given_stays_untrained():
-    X, targets = random_problem(np.random.default_rng(0), 20)
-    matcher = LinearTreeMatcher()
-    match_held_out(matcher, sparse(X), pattern(targets), TREE, 3, 2, 0)
-    assert matcher.levels == []
+def test_every_fold_has_a_fresh_matcher():
+    made = []
+
+    def make_matcher():
+        made.append(Recorder())
+        return made[-1]
+
+    identity = np.eye(7)
+    cross_match(make_matcher, documents(identity), pattern(identity), TREE, 2, 3, Run())
+    assert sorted(len(matcher.seen) for matcher in made) == [4, 5, 5]
 
 
 def test_progress_counts_the_nodes_of_all_folds():
     X, targets = random_problem(np.random.default_rng(0), 200)
     done = []
-    match_held_out(
-        LinearTreeMatcher(), sparse(X), pattern(targets), TREE, 3, 4, 0, progress=done.append
-    )
+    run = Run(progress=done.append)
+    cross_match(LinearTreeMatcher, documents(X), pattern(targets), TREE, 3, 4, run)
     assert done == sorted(done)
     assert done[-1] <= 4 * TREE.n_nodes_below_root == 40
 
@@ -220,7 +233,7 @@ def test_a_label_learned_by_heart_is_reached_only_by_those_who_saw_it():
     for n_folds in (0, 4):
         model = small_model(match_folds=n_folds, assignment="adaptive", max_leaf_size=2)
         last = model.fit(X, Y).assignments_[-1]
-        reached[n_folds] = last["objective_before"] / last["n_positives"]
+        reached[n_folds] = last["reached_before"] / last["n_positives"]
         n_slots[n_folds] = model.clusters_.n_slots
     assert reached[0] > 0.9
     assert reached[4] < 0.5

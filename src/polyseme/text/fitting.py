@@ -1,0 +1,81 @@
+"""The training of a text model: read, hold out, train, measure, train again, choose examples."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from polyseme.inputs.names import Names
+from polyseme.machine.progress import Progress
+from polyseme.text.calibration import Calibration
+from polyseme.text.corpora.records import Record
+from polyseme.text.examples import Examples, best_documents
+from polyseme.text.measuring import measure_held_out
+from polyseme.text.problem import TextProblem, read_problem
+
+if TYPE_CHECKING:
+    from polyseme.estimators.xr_linear import XRLinear
+    from polyseme.text.model import TextModel
+
+__all__ = ["fit_text_model"]
+
+
+def fit_text_model(
+    model: TextModel, records: Iterable[Record], label_names: Mapping[str, str] | None
+) -> TextModel:
+    """Train a text model; what it was before is replaced at the very end."""
+    model.check_parameters()
+    features, classifier = model.untrained_parts()
+    progress = Progress(enabled=bool(model.verbose))
+    with progress:
+        problem = read_problem(
+            records,
+            features,
+            count_held_out=model.count_held_out,
+            seed=classifier.random_state,
+            progress=progress,
+        )
+    names = [(label_names or {}).get(label, label) for label in problem.labels]
+    fitted = {"label_names": names, "feature_names": features.vocabulary_}
+    seconds = dict(progress.seconds)
+    calibration, threshold = Calibration.none(), 0.0
+    report: dict[str, Any] = {}
+    if problem.n_held_out:
+        n_training = problem.n_training
+        X, Y = problem.X.rows(0, n_training), problem.Y.rows(0, n_training)
+        classifier.fit(X, Y, **fitted)
+        trained = sum(classifier.phase_seconds_.values())
+        seconds["Training without held-out documents"] = trained
+        with progress, progress.phase("Measuring held-out documents"):
+            calibration, report = measure_held_out(classifier, problem, model.precision)
+            report["refitted"] = bool(model.refit)
+            threshold = report["threshold"]["threshold"]
+        seconds.update(progress.seconds)
+    if model.refit or not problem.n_held_out:
+        classifier.fit(problem.X, problem.Y, **fitted)
+        seconds.update(classifier.phase_seconds_)
+    slot_examples = None
+    if model.examples:
+        with progress, progress.phase("Choosing examples"):
+            slot_examples = _choose_examples(classifier, problem, records, model.examples)
+        seconds.update(progress.seconds)
+
+    model.features_, model.classifier_ = features, classifier
+    model.calibration_, model.threshold_, model.report_ = calibration, threshold, report
+    model.label_uris_ = None if label_names is None else Names.from_list(problem.labels)
+    model.n_without_labels_ = problem.n_without_labels
+    model.slot_examples_ = slot_examples
+    n_trained = classifier.n_documents_
+    kept = problem.X.rows(0, n_trained), problem.Y.rows(0, n_trained)
+    model.training_data_ = kept if model.keep_data else None
+    model.reading_ = dict(getattr(records, "reading", {}))
+    model.phase_seconds_ = seconds
+    return model
+
+
+def _choose_examples(
+    classifier: XRLinear, problem: TextProblem, records: Iterable[Record], n_each: int
+) -> Examples:
+    starts, rows = best_documents(classifier, problem.X, problem.Y, n_each)
+    texts = (record.text for record in records if record.labels)
+    return Examples.collect(starts, problem.documents[rows], texts)

@@ -1,0 +1,169 @@
+"""One face for models of texts and of matrices."""
+
+from __future__ import annotations
+
+import copy
+
+import numpy as np
+import pytest
+from sklearn.preprocessing import MultiLabelBinarizer
+
+from polyseme import TextModel, XRLinear, metrics
+from polyseme.demo import make_corpus
+from polyseme.tagger import open_tagger, tagger_for
+from tests.without_weights import without_weights
+
+CORPUS = make_corpus(500, seed=0)
+TEXTS, LABELS = CORPUS.texts, CORPUS.labels
+
+
+@pytest.fixture(scope="module")
+def text_model():
+    classifier = XRLinear(branching=8, max_leaf_size=16, assignment="coverage", verbose=0)
+    model = TextModel(classifier=classifier, verbose=0)
+    return model.fit(TEXTS, LABELS, label_names={"tank": "Tank (any)"})
+
+
+@pytest.fixture(scope="module")
+def of_texts(text_model):
+    return tagger_for(text_model)
+
+
+@pytest.fixture(scope="module")
+def of_matrices(of_texts):
+    return tagger_for(of_texts.classifier)
+
+
+def test_texts_and_their_features_get_the_same_suggestions(of_texts):
+    by_text = of_texts.suggest(TEXTS[:5], limit=4)
+    assert by_text == of_texts.suggest(of_texts.rows(TEXTS[:5]), limit=4)
+    assert all(one.score >= of_texts.threshold for found in by_text for one in found)
+    assert len(of_texts.suggest(TEXTS[:1], 4, threshold=0)[0]) == 4
+
+
+def test_suggestions_of_matrices_are_what_the_estimator_predicts(of_texts, of_matrices):
+    X = of_texts.rows(TEXTS[:5])
+    labels, scores = of_matrices.classifier.predict_top_k(X, 3)
+    names = of_matrices.classifier.label_names_
+    for i, found in enumerate(of_matrices.suggest(X, 3)):
+        assert [(one.label, one.name, one.score, one.uri) for one in found] == [
+            (label, names[label], score, None)
+            for label, score in zip(labels[i].tolist(), scores[i].tolist(), strict=True)
+        ]
+    strong = of_matrices.suggest(X, 3, threshold=1.0)
+    assert [[one for one in found if one.score >= 1] for found in of_matrices.suggest(X, 3)] == (
+        strong
+    )
+
+
+def test_a_label_is_found_by_name_uri_and_number(of_texts, of_matrices):
+    number = of_texts.label_number("Tank (any)")
+    assert of_texts.label_number("tank") == number  # what the training data call it
+    assert of_texts.label_number(str(number)) == of_texts.label_number(number) == number
+    assert of_texts.label_name(number) == "Tank (any)"
+    of_tanks = [text for text, labels in zip(TEXTS, LABELS, strict=True) if "tank" in labels]
+    suggested = {one.name: one.uri for found in of_texts.suggest(of_tanks) for one in found}
+    assert suggested["Tank (any)"] == "tank"
+    with pytest.raises(ValueError, match="no label named 'tank'"):
+        of_matrices.label_number("tank")
+
+
+def test_labels_are_found_by_a_part_of_their_name(of_texts):
+    n_found, (first, *_) = of_texts.labels.find("tank")
+    assert n_found == 1
+    assert first.n_senses == of_texts.classifier.clusters_.copies[first.label]
+    assert first.n_documents == sum("tank" in labels for labels in LABELS)
+
+
+def test_evaluating_matrices_gives_the_figures_of_the_metrics(of_texts, of_matrices):
+    X, names = of_texts.rows(TEXTS), list(of_texts.model.label_uris_)
+    Y = MultiLabelBinarizer(classes=names, sparse_output=True).fit_transform(LABELS)
+    report = of_matrices.evaluate(X, Y, threshold=0.5)
+    top, _ = of_matrices.classifier.predict_top_k(X, 10)
+    plain = metrics.evaluate(top, Y)
+    assert {name: report["accuracy"][name] for name in plain} == pytest.approx(plain)
+    assert report["n_documents"] == len(TEXTS)
+    assert 0 < report["threshold"]["precision"] <= 1
+    by_text = of_texts.evaluate(TEXTS, LABELS)
+    assert by_text["accuracy"] == pytest.approx(report["accuracy"])
+
+
+def test_senses_show_texts_of_their_documents_or_those_that_were_kept(of_texts, of_matrices):
+    def beginning(row):
+        return " ".join(TEXTS[row].split())[:100]
+
+    kept = of_texts.senses("tank")
+    assert [sense.documents for sense in kept] == [[] for _ in kept]
+    assert [s.examples for s in kept] == [of_texts.slot_examples(s.slot) for s in kept]
+    listed = of_texts.senses("tank", TEXTS, LABELS, n_documents=3)
+    assert any(sense.documents for sense in listed)
+    for sense in listed:
+        assert all("tank" in LABELS[row] for row in sense.documents)
+        if sense.documents:
+            assert [s[:100] for s in sense.examples] == [beginning(i) for i in sense.documents]
+    Y = MultiLabelBinarizer(classes=list(of_texts.model.label_uris_)).fit_transform(LABELS)
+    by_rows = of_matrices.senses("Tank (any)", of_texts.rows(TEXTS), Y, texts=TEXTS, n_documents=3)
+    assert [s.documents for s in by_rows] == [s.documents for s in listed]
+    assert [s.documents for s in of_texts.senses("tank", [])] == [[] for _ in kept]
+
+
+def test_a_text_and_its_row_have_one_explanation(of_texts, of_matrices):
+    row = of_texts.rows(TEXTS[:1])
+    assert of_texts.explain(TEXTS[0]) == of_texts.explain(row) == of_matrices.explain(row)
+    assert of_texts.spans(TEXTS[0])
+    assert of_matrices.spans(TEXTS[0]) == []
+
+
+def test_what_is_only_of_texts_is_empty_for_matrices(of_texts, of_matrices):
+    assert (of_texts.takes_texts, of_matrices.takes_texts) == (True, False)
+    assert of_texts.about_texts()["report"] == of_texts.report
+    assert of_matrices.about_texts() == of_matrices.report == {}
+    assert (of_matrices.threshold, of_matrices.has_probabilities) == (None, False)
+    assert of_texts.sizes() == of_matrices.sizes()
+    assert {"Computing features"} <= set(of_texts.phase_seconds)
+    assert of_texts.added_since_report is None
+
+
+def test_a_saved_model_opens_as_its_kind(of_texts, of_matrices, tmp_path):
+    for name, tagger in (("texts", of_texts), ("matrices", of_matrices)):
+        tagger.model.save(tmp_path / name)
+        opened = open_tagger(tmp_path / name, n_jobs=1)
+        assert opened.takes_texts == tagger.takes_texts
+        X = of_texts.rows(TEXTS[:3])
+        assert opened.suggest(X) == tagger.suggest(X)
+
+
+def test_without_weights_there_are_senses_without_words_and_paths_without_margins(of_texts):
+    full, number = of_texts, of_texts.label_number("tank")
+    bare = tagger_for(without_weights(copy.copy(full.classifier)))
+    row = full.rows(TEXTS[:1])
+    for mine, theirs in zip(bare.senses(number), full.senses(number), strict=True):
+        assert (mine.slot, mine.share, mine.neighbours) == (
+            theirs.slot,
+            theirs.share,
+            theirs.neighbours,
+        )
+        assert mine.strongest == []
+    assert bare.slots_differ(number) == (len(full.senses(number)) > 1)
+
+    mine, theirs = bare.explain(row), full.explain(row)
+    assert [one.label for one in mine.labels] == [one.label for one in theirs.labels]
+    assert mine.levels[-1] == theirs.levels[-1]
+    assert {one.score for level in mine.levels[:-1] for one in level} == {None}
+    for one, other in zip(mine.labels, theirs.labels, strict=True):
+        assert one.score == pytest.approx(other.score)
+        assert one.not_reached == other.not_reached
+        for slot, weighed in zip(one.slots, other.slots, strict=True):
+            assert slot.margin is None
+            assert [step.node for step in slot.path] == [step.node for step in weighed.path]
+            assert slot.path[-1].score == weighed.path[-1].score
+            assert {step.margin for step in slot.path} == {None}
+
+
+def test_without_weights_and_without_a_tree_a_document_is_explained_as_well():
+    X, Y = np.eye(3), np.eye(3, dtype=int)
+    model = XRLinear(verbose=0).fit(X, Y)
+    assert model.tree_.n_levels == 0
+    found = tagger_for(without_weights(model)).explain(X[:1])
+    assert found.labels[0].label == 0
+    assert found.labels[0].slots[0].path == []
