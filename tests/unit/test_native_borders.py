@@ -12,6 +12,7 @@ import polyseme
 from polyseme import XRLinear, _native
 from polyseme.backbones.linear.weights import LinearTraining, LinearWeights
 from polyseme.inputs.sparse_rows import SparsePattern, SparseRows
+from polyseme.machine.run import Run
 from tests.model_folders import edit_manifest, manifest_of
 from tests.small_data import topics
 from tests.small_problems import clusters_of, random_problem, sparse, train_slots
@@ -72,8 +73,8 @@ def test_a_model_whose_number_of_features_was_edited_is_refused(tmp_path, n_feat
     XRLinear(max_leaf_size=4, verbose=False).fit(data.X, data.Y).save(tmp_path / "m")
     assert data.X.shape[1] not in (3, 200)
     description = manifest_of(tmp_path / "m")["description"]
-    edit_manifest(tmp_path / "m", description=description | {"n_features": n_features})
-    with pytest.raises(ValueError, match=r"damaged: in its .* do not fit the number of features"):
+    edit_manifest(tmp_path / "m", description=description | {"n_sparse": n_features})
+    with pytest.raises(ValueError, match="damaged"):
         polyseme.load(tmp_path / "m")
 
 
@@ -167,9 +168,9 @@ def test_a_training_whose_sizes_do_not_fit_is_refused(changes, message):
         return _native.train_clusters(
             *matrices.values(),
             LinearTraining(),
+            Run(),
             own_documents=None if own is None else sparse(own),
             cluster_numbers=None if numbers is None else np.array(numbers, dtype=np.int32),
-            progress=None,
         )
 
     train(**options)

@@ -7,7 +7,6 @@ import pytest
 
 from polyseme import XRLinear
 from polyseme.backbones.protocols import SlotWeights
-from polyseme.machine.run import Run
 from polyseme.senses.describe import (
     label_number,
     most_split,
@@ -18,7 +17,7 @@ from polyseme.senses.describe import (
     split_scores,
 )
 from polyseme.senses.words import level_words, node_words
-from tests.small_problems import clusters_of, documents, sparse
+from tests.small_problems import clusters_of, sparse
 from tests.without_weights import without_weights
 
 # Two topics of three labels; "apple" belongs to both. Words 0-3 are about fruit, 4-7 about
@@ -97,7 +96,7 @@ def test_what_is_listed_is_bounded_and_the_strongest_comes_first(trained):
 
 def test_the_documents_of_a_sense_are_the_surest_first(trained):
     model, X, Y = trained
-    matched = model.matcher_.match(documents(X), 10, Run()).to_scipy().toarray()
+    matched = model.match(X).to_scipy().toarray()
     n_told_apart = 0
     for label in LABELS:
         for sense in senses_of(model, label, X, Y, n_documents=40):
