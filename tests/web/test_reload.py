@@ -72,8 +72,8 @@ def test_a_question_under_way_keeps_its_model(folder):
     before = store.current()
     save_model(folder, ["new a", "new b", "new c"])
     assert store.refresh() == ["model"]
-    assert before.catalogue.label_name(0) == "old a"
-    assert store.current().catalogue.label_name(0) == "new a"
+    assert before.tagger.label_name(0) == "old a"
+    assert store.current().tagger.label_name(0) == "new a"
 
 
 @pytest.mark.parametrize("damage", ["manifest", "weights", "removed"])
