@@ -75,13 +75,8 @@ def test_a_question_under_way_keeps_its_model(folder):
     before = store.current()
     save_model(folder, ["new a", "new b", "new c"])
     assert store.refresh() == ["model"]
-<<<<<<< HEAD
-    assert before.catalogue.summary(0)["name"] == "old a"
-    assert store.current().catalogue.summary(0)["name"] == "new a"
-=======
     assert before.tagger.label_name(0) == "old a"
     assert store.current().tagger.label_name(0) == "new a"
->>>>>>> tagger
 
 
 @pytest.mark.parametrize("damage", ["manifest", "weights", "removed"])
