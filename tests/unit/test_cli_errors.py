@@ -123,4 +123,4 @@ def test_a_stdin_that_is_closed_is_one_sentence(tmp_path):
     model.fit(texts, [["fish"], ["war"], ["fish"], ["war"]]).save(tmp_path / "model")
     done = run_with_closed("<&-", "predict", tmp_path / "model")
     assert done.returncode == 2
-    assert done.stderr == "polyseme: stdin is closed; give a text there, or a file as INPUT.\n"
+    assert done.stderr == "polyseme: stdin is closed; give a file as INPUT.\n"

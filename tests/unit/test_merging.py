@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -79,7 +80,7 @@ def overlapping_model(seed=0, *, n_documents=120, n_labels=40, **parameters):
         "n_jobs": 2,
         "verbose": 0,
     }
-    return XRLinear(**defaults | parameters).fit(X, Y), X
+    return XRLinear(**defaults | parameters).fit(sp.csr_array(X), Y), X
 
 
 @pytest.mark.parametrize("merge", MERGES)

@@ -288,7 +288,7 @@ def test_matrices_that_do_not_fit_are_refused(case):
 
 def reached_by_hand(model, X, Y, clusters):
     """Return (labels x clusters) counts of pairs that are matched, and the pairs reached."""
-    matched = model.matcher_.match(check_features(X), model.beam_size).to_scipy().toarray() > 0
+    matched = model.match(X).to_scipy().toarray() > 0
     Y = Y.toarray() > 0
     home = clusters.to_matrix().toarray() > 0
     return Y.T.astype(int) @ matched, (Y & (matched.astype(int) @ home.T > 0)).sum()
