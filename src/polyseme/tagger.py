@@ -33,7 +33,7 @@ from polyseme.suggestions import Suggestion, named_suggestions
 from polyseme.training.update import added_since_training
 
 if TYPE_CHECKING:
-    from polyseme.estimators.xr_linear import XRLinear
+    from polyseme.estimators.partitioned import PartitionedClassifier
     from polyseme.text.corpora.records import Record
     from polyseme.text.model import TextModel
 
@@ -70,8 +70,8 @@ class Tagger:
 
     Attributes
     ----------
-    model : XRLinear or TextModel
-    classifier : XRLinear
+    model : estimator or TextModel
+    classifier : estimator
         The model itself, or the one behind the texts.
     takes_texts : bool
         Whether documents may be texts.
@@ -89,7 +89,7 @@ class Tagger:
 
     def __init__(self, model: Any) -> None:
         self.model = model
-        self.classifier: XRLinear = model
+        self.classifier: PartitionedClassifier = model
         self.label_uris: Names | None = None
         self.threshold: float | None = None
         self.has_probabilities = False

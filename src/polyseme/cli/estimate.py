@@ -8,10 +8,11 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from polyseme import XRLinear, datasets
+from polyseme import datasets
 from polyseme.cli.shared import console, plain_table, print_json
 from polyseme.cost.estimate import Range, TrainingEstimate, estimate_training
 from polyseme.cost.memory import available_memory
+from polyseme.estimators.partitioned import PartitionedClassifier
 from polyseme.machine.progress import Progress
 from polyseme.machine.threads import count_jobs
 
@@ -21,7 +22,7 @@ READING = "Reading the data"
 UNITS = ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
 
 
-def estimate_on_matrices(model: XRLinear, data: Path, as_json: bool) -> None:
+def estimate_on_matrices(model: PartitionedClassifier, data: Path, as_json: bool) -> None:
     """Read the data as `train` does, try samples of it, and print what the whole would take."""
     data = datasets.resolve_dataset(data)
     smallest, available = _least_memory(data), available_memory()
@@ -49,7 +50,9 @@ def estimate_on_matrices(model: XRLinear, data: Path, as_json: bool) -> None:
     )
 
 
-def print_estimate(model: XRLinear, found: TrainingEstimate, data: Path, as_json: bool) -> None:
+def print_estimate(
+    model: PartitionedClassifier, found: TrainingEstimate, data: Path, as_json: bool
+) -> None:
     """Print times, sizes, and whether it fits."""
     if as_json:
         print_json(
@@ -77,7 +80,7 @@ def print_estimate(model: XRLinear, found: TrainingEstimate, data: Path, as_json
     out.print(verdict(model, found), markup=False, soft_wrap=True)
 
 
-def verdict(model: XRLinear, found: TrainingEstimate) -> str:
+def verdict(model: PartitionedClassifier, found: TrainingEstimate) -> str:
     """Say whether the job fits, and if not, what to change."""
     if found.peak_bytes is None or found.available_bytes is None:
         return "This system does not tell how much memory is used; whether it fits is unknown."
@@ -95,7 +98,7 @@ def verdict(model: XRLinear, found: TrainingEstimate) -> str:
     )
 
 
-def advice(model: XRLinear, found: TrainingEstimate) -> str:
+def advice(model: PartitionedClassifier, found: TrainingEstimate) -> str:
     """Say what makes the phase with the highest peak smaller; nothing if all fits easily."""
     if (
         found.peak_bytes is None

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 import click
 
-from polyseme import XRLinear, datasets
+from polyseme import datasets
 from polyseme.cli.corpus_options import (
     features_from,
     is_text,
@@ -16,6 +16,7 @@ from polyseme.cli.corpus_options import (
 )
 from polyseme.cli.errors import note
 from polyseme.cli.estimate import estimate_on_matrices, print_estimate
+from polyseme.estimators.partitioned import PartitionedClassifier
 from polyseme.machine.progress import Progress
 from polyseme.machine.threads import count_jobs
 from polyseme.text.estimate import estimate_text_training
@@ -34,18 +35,20 @@ class TrainingJob(Protocol):
         """Train nothing; print what it would take."""
 
 
-def job_for(data: Path, classifier: XRLinear, options: dict[str, Any]) -> TrainingJob:
+def job_for(data: Path, classifier: PartitionedClassifier, options: dict[str, Any]) -> TrainingJob:
     """Return the job that suits the data; what is wrong from the start is refused."""
     kind = _OnTexts if is_text(data, options) else _OnMatrices
     return kind(data, classifier, options)
 
 
 class _OnMatrices:
-    def __init__(self, data: Path, classifier: XRLinear, options: dict[str, Any]) -> None:
+    def __init__(
+        self, data: Path, classifier: PartitionedClassifier, options: dict[str, Any]
+    ) -> None:
         refuse_text_options(data, options)
         self._data, self._model = data, classifier
 
-    def train(self) -> tuple[XRLinear, dict[str, float]]:
+    def train(self) -> tuple[PartitionedClassifier, dict[str, float]]:
         progress = Progress()
         with progress, progress.phase("Reading the data"):
             dataset = datasets.load(self._data, n_threads=count_jobs(self._model.n_jobs))
@@ -62,7 +65,9 @@ class _OnMatrices:
 
 
 class _OnTexts:
-    def __init__(self, data: Path, classifier: XRLinear, options: dict[str, Any]) -> None:
+    def __init__(
+        self, data: Path, classifier: PartitionedClassifier, options: dict[str, Any]
+    ) -> None:
         if options["no_held_out"] and options["held_out"] is not None:
             raise click.UsageError("--held-out and --no-held-out exclude each other.")
         share = 0.1 if options["held_out"] is None else options["held_out"]

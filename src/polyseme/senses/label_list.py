@@ -15,7 +15,7 @@ import numpy.typing as npt
 from polyseme.senses.describe import division_scores, label_name, split_order
 
 if TYPE_CHECKING:
-    from polyseme.estimators.xr_linear import XRLinear
+    from polyseme.estimators.partitioned import PartitionedClassifier
 
 __all__ = ["LabelList", "LabelSummary"]
 
@@ -50,7 +50,7 @@ class LabelSummary:
 class LabelList:
     """The labels of a model. Tables are made when first asked for."""
 
-    def __init__(self, model: XRLinear) -> None:
+    def __init__(self, model: PartitionedClassifier) -> None:
         self._model = model
 
     def find(

@@ -43,7 +43,7 @@ class ServedModel:
     name : str
         What clients call it.
     path : Path
-    model : XRLinear or TextModel
+    model : estimator or TextModel
     """
 
     def __init__(self, name: str, path: Path, model: Any) -> None:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from polyseme import metrics
-from polyseme.estimators.xr_linear import XRLinear
+from polyseme.estimators.partitioned import PartitionedClassifier
 from polyseme.text.calibration import (
     Calibration,
     Cut,
@@ -145,7 +145,7 @@ def by_label_frequency(
 
 
 def figures_of(
-    classifier: XRLinear, judged: Judged, a: float = 0.55, b: float = 1.5
+    classifier: PartitionedClassifier, judged: Judged, a: float = 0.55, b: float = 1.5
 ) -> dict[str, Any]:
     """Return the part of a report that needs no probabilities."""
     counts = classifier.label_counts_

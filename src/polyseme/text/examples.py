@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from polyseme.estimators.xr_linear import XRLinear
+from polyseme.estimators.partitioned import PartitionedClassifier
 from polyseme.inputs.excerpts import excerpt
 from polyseme.inputs.names import Names
 from polyseme.inputs.sparse_rows import SparsePattern, SparseRows
@@ -78,7 +78,7 @@ class Examples:
 
 
 def best_documents(
-    classifier: XRLinear, X: SparseRows, Y: SparsePattern, n_each: int
+    classifier: PartitionedClassifier, X: SparseRows, Y: SparsePattern, n_each: int
 ) -> tuple[Integers, Integers]:
     """Choose documents for each slot: the surest of those that go to it.
 

@@ -14,7 +14,7 @@ from polyseme.text.measuring import measure_held_out
 from polyseme.text.problem import TextProblem, read_problem
 
 if TYPE_CHECKING:
-    from polyseme.estimators.xr_linear import XRLinear
+    from polyseme.estimators.partitioned import PartitionedClassifier
     from polyseme.text.model import TextModel
 
 __all__ = ["fit_text_model"]
@@ -74,7 +74,7 @@ def fit_text_model(
 
 
 def _choose_examples(
-    classifier: XRLinear, problem: TextProblem, records: Iterable[Record], n_each: int
+    classifier: PartitionedClassifier, problem: TextProblem, records: Iterable[Record], n_each: int
 ) -> Examples:
     starts, rows = best_documents(classifier, problem.X, problem.Y, n_each)
     texts = (record.text for record in records if record.labels)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
-from polyseme.estimators.xr_linear import XRLinear
+from polyseme.estimators.partitioned import PartitionedClassifier
 from polyseme.metrics import reach
 from polyseme.text.calibration import Calibration, reliability
 from polyseme.text.corpora.records import Record
@@ -26,7 +26,7 @@ TEXTS_AT_ONCE = 2048
 
 
 def measure_held_out(
-    classifier: XRLinear, problem: TextProblem, precision: float | None
+    classifier: PartitionedClassifier, problem: TextProblem, precision: float | None
 ) -> tuple[Calibration, dict[str, Any]]:
     """Calibrate and measure a classifier on the documents that it was not trained on.
 

@@ -22,7 +22,7 @@ from polyseme.text.problem import RowBuffer
 from polyseme.training.update import Update, update_stacked
 
 if TYPE_CHECKING:
-    from polyseme.estimators.xr_linear import XRLinear
+    from polyseme.estimators.partitioned import PartitionedClassifier
     from polyseme.text.model import TextModel
 
 __all__ = ["update_text_model"]
@@ -221,7 +221,7 @@ def _read(
 def _more_examples(
     present: Examples,
     n_known: int,
-    classifier: XRLinear,
+    classifier: PartitionedClassifier,
     X: SparseRows,
     Y: SparsePattern,
     n_each: int,
