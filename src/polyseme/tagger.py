@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse as sp
 
 from polyseme.files.loading import load
 from polyseme.inputs.excerpts import excerpt
+from polyseme.inputs.labels import check_labels
 from polyseme.inputs.names import Names
 from polyseme.senses.describe import (
     Sense,
@@ -165,8 +165,9 @@ class Tagger:
         Parameters
         ----------
         documents : documents
-        labels : documents x labels matrix; for texts, a list of labels each
-            May be left out where `documents` are records of texts with their labels.
+        labels : documents x labels matrix, or a list of labels each
+            Those that the model does not know count as not found. May be left out where
+            `documents` are records of texts with their labels.
         threshold : float, optional
             By default the model's own.
         a, b : float
@@ -182,7 +183,10 @@ class Tagger:
         from polyseme.text.calibration import Calibration
         from polyseme.text.evaluation import N_RANKED, Judged, figures_of
 
-        judged = Judged.judge(*self.rank(documents, N_RANKED), sp.csr_array(labels))
+        ranked, scores = self.rank(documents, N_RANKED)
+        known = self.classifier.label_names_ or range(self.classifier.n_labels_)
+        truth, _ = check_labels(labels, len(ranked), label_names=known, allow_unknown=True)
+        judged = Judged.judge(ranked, scores, truth.to_scipy())
         report = figures_of(self.classifier, judged, a, b)
         if threshold is not None:
             report["threshold"] = dataclasses.asdict(judged.cut(Calibration.none(), threshold))
