@@ -89,7 +89,7 @@ class ModelShape:
     Attributes
     ----------
     n_sparse, n_dense : int
-        Columns of the sparse and of the dense part of the features.
+        Columns of the sparse and of the dense part of what it sees.
     tree : LabelTree
     clusters : LabelClusters
     """

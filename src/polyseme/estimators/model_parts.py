@@ -21,7 +21,6 @@ __all__ = ["contents_of", "restore"]
 
 # How to use a machine belongs to the machine, not to the model.
 _NOT_STORED = ("n_jobs", "verbose")
-_PARTS = ("matcher", "ranker")
 
 
 def contents_of(model: PartitionedClassifier) -> Contents:
@@ -53,6 +52,8 @@ def contents_of(model: PartitionedClassifier) -> Contents:
         "n_labels": model.n_labels_,
         "n_sparse": model.layout_[0],
         "n_dense": model.layout_[1],
+        "n_sparse_seen": model.seen_layout_[0],
+        "n_dense_seen": model.seen_layout_[1],
         "n_documents": model.n_documents_,
         "n_levels": model.tree_.n_levels,
         "assignments": model.assignments_,
@@ -70,6 +71,10 @@ def restore(model: PartitionedClassifier, stored: StoredModel) -> None:
     model.n_labels_ = n_labels = stored.whole_number("n_labels", 1)
     model.label_counts_ = _document_counts(stored, "label_counts", n_labels)
     model.layout_ = stored.whole_number("n_sparse", 0), stored.whole_number("n_dense", 0)
+    model.seen_layout_ = (
+        stored.whole_number("n_sparse_seen", 0),
+        stored.whole_number("n_dense_seen", 0),
+    )
     model.n_features_in_ = n_features = sum(model.layout_)
     model.assignments_ = _assignments(stored)
     model.phase_seconds_ = _seconds(stored)
@@ -80,12 +85,14 @@ def restore(model: PartitionedClassifier, stored: StoredModel) -> None:
     model.label_names_ = stored.names_of("labels", n_labels)
     model.feature_names_ = stored.names_of("features", n_features)
 
-    shape = ModelShape(*model.layout_, model.tree_, model.clusters_)
     model.matcher_, model.ranker_ = model.make_matcher(), model.make_ranker()
-    for name, part in zip(_PARTS, (model.matcher_, model.ranker_), strict=True):
+    for name, part, layout in (
+        ("matcher", model.matcher_, model.layout_),
+        ("ranker", model.ranker_, model.seen_layout_),
+    ):
         if not isinstance(part, Stores):
             raise stored.damaged(f"a {type(model).__name__} keeps no {name}")
-        part.restore(stored.part(name), shape)
+        part.restore(stored.part(name), ModelShape(*layout, model.tree_, model.clusters_))
 
 
 def _set_parameters(model: PartitionedClassifier, stored: StoredModel) -> None:

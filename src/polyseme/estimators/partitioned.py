@@ -119,8 +119,9 @@ class PartitionedClassifier(Predicting):
         What each phase of `fit` took.
     updates_ : list of dict
         How many documents and labels were added since `fit`; see `polyseme.update`.
-    layout_ : tuple of int
-        How many of the features are sparse and how many are a dense block.
+    layout_, seen_layout_ : tuple of int
+        How many of the features are sparse and how many are a dense block; the same of what the
+        ranker sees, which is more where the matcher makes features.
     n_labels_, n_features_in_, n_documents_ : int
     """
 
@@ -156,6 +157,7 @@ class PartitionedClassifier(Predicting):
     phase_seconds_: dict[str, float]
     updates_: list[dict[str, int]]
     layout_: tuple[int, int]
+    seen_layout_: tuple[int, int]
     n_labels_: int
     n_features_in_: int
     n_documents_: int
@@ -302,7 +304,7 @@ class PartitionedClassifier(Predicting):
         )
         self.label_names_ = self.feature_names_ = None
         self.n_documents_, self.n_features_in_ = documents.shape
-        self.layout_ = documents.layout
+        self.layout_, self.seen_layout_ = documents.layout, found.seen_layout
         self.n_labels_ = labels.n_columns
         self.updates_ = []
         self.phase_seconds_ = dict(progress.seconds)

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import validation as sklearn_validation
 from sklearn.utils.validation import check_is_fitted
 
-from polyseme.backbones.protocols import Fuses, Matcher, Ranker, Walk
+from polyseme.backbones.protocols import Encodes, Fuses, Matcher, Ranker, Walk
 from polyseme.estimators.parameters import check_parameters
 from polyseme.inputs.documents import Documents
 from polyseme.inputs.features import check_features
@@ -59,7 +59,7 @@ class Predicting(BaseEstimator):  # type: ignore[misc]
         matcher = self.matcher_
         self._walk = (
             matcher.fused_with(self.ranker_, self.clusters_)
-            if isinstance(matcher, Fuses)
+            if isinstance(matcher, Fuses) and not isinstance(matcher, Encodes)
             else None
         )
 

@@ -75,6 +75,8 @@ def _classifier(stored: StoredModel) -> StoredModel:
         kind="xr-linear",
         n_sparse=description.pop("n_features", None),
         n_dense=0,
+        n_sparse_seen=stored.description.get("n_features"),
+        n_dense_seen=0,
         n_levels=len(fan_outs) if isinstance(fan_outs, list) else None,
         parameters={RENAMED_PARAMETERS.get(k, k): v for k, v in parameters.items()},
         updates=description.get("updates", []),
