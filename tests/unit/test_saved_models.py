@@ -471,6 +471,8 @@ SIZES = {
     "n_labels": [0, 1, 23, 25],
     "n_sparse": [0, 1, DATA.X.shape[1] - 1, DATA.X.shape[1] + 1],
     "n_dense": [1],
+    "n_sparse_seen": [0, 1, DATA.X.shape[1] - 1, DATA.X.shape[1] + 1],
+    "n_dense_seen": [1],
     "n_levels": [0, 1, 3],
     "n_documents": [0, 1],
 }
