@@ -346,8 +346,9 @@ def test_bad_arguments_are_named():
         assignment.co_occurrence(sp.csr_array((2, 3)), sp.csr_array((1, 3)))
     with pytest.raises(ValueError, match="clusters has"):
         assignment.count_reached(sp.csr_array((2, 3)), sp.csr_array((2, 3)), present)
-    with pytest.raises(ValueError, match="NaN"):
-        assignment.co_occurrence(sp.csr_array((1, 1)), sp.csr_array([[np.nan]]))
+    for bad in (np.nan, np.inf):
+        with pytest.raises(ValueError, match="NaN or infinity"):
+            assignment.co_occurrence(sp.csr_array((1, 1)), sp.csr_array([[bad]]))
 
 
 def test_counts_that_do_not_fit_the_documents_are_refused():

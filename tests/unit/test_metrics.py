@@ -214,6 +214,7 @@ def test_nothing_to_measure_is_zero():
         (TOP + 1, Y_TRUE, "label numbers below 5"),
         (TOP - 1, Y_TRUE, "must be -1 or label numbers"),
         ([[0, 1, 2], [3, 1, 3]], Y_TRUE, "a label twice in row 1"),
+        ([[0, 1, 0], [3, 1, 2]], Y_TRUE, "a label twice in row 0"),
     ],
 )
 def test_predictions_that_do_not_fit_are_refused(top, Y, sentence):

@@ -1,4 +1,5 @@
 import inspect
+import os
 
 import numpy as np
 import pytest
@@ -173,6 +174,19 @@ def test_jobs_are_counted_as_in_scikit_learn():
     assert count_jobs(-2) == max(1, n_cores - 1)
     assert count_jobs(-1000) == 1
     assert count_jobs(np.int64(3)) == 3
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="the system has no such thing")
+def test_cores_that_this_process_may_not_use_are_not_counted(monkeypatch):
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {5, 7, 9})
+    monkeypatch.setattr(os, "cpu_count", lambda: 64)
+    assert [count_threads(None), count_jobs(-2)] == [3, 2]
+
+
+@pytest.mark.parametrize("value", [0, -1, 2.0, "2", True])
+def test_threads_that_cannot_be_counted_are_refused(value):
+    with pytest.raises(ValueError, match="n_threads must be a positive whole number or None"):
+        count_threads(value)
 
 
 @pytest.mark.parametrize("value", [0, 2.0, "2", True, [2], float("nan"), 2**40])
