@@ -69,9 +69,7 @@ def test_the_ranker_scores_by_the_features_that_the_matcher_makes(model, data):
 
 
 def test_an_update_trains_the_ranker_on_what_the_new_matcher_makes(model, data):
-    grown, _ = updated(
-        model, data.X[:N_OLD], data.Y[:N_OLD], data.X[N_OLD:], data.Y[N_OLD:]
-    )
+    grown, _ = updated(model, data.X[:N_OLD], data.Y[:N_OLD], data.X[N_OLD:], data.Y[N_OLD:])
     seen = grown.ranker_.learned_from.dense
     np.testing.assert_array_equal(seen, encoded(grown, data.X).dense)
     assert (seen != encoded(model, data.X).dense).any()

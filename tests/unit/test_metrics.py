@@ -210,6 +210,7 @@ def test_nothing_to_measure_is_zero():
         (TOP[0], Y_TRUE, "top_labels must be a 2-D array"),
         (TOP * 0.5, Y_TRUE, "top_labels must be a 2-D array of label numbers"),
         (TOP, Y_TRUE[0], "Y_true must be a documents x labels matrix"),
+        (TOP, sp.csr_array(Y_TRUE).astype(complex), "Y_true must hold numbers, but has dtype"),
         (TOP[:1], Y_TRUE, "top_labels has 1 documents, Y_true has 2"),
         (TOP + 1, Y_TRUE, "label numbers below 5"),
         (TOP - 1, Y_TRUE, "must be -1 or label numbers"),

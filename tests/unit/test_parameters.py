@@ -5,8 +5,11 @@ import numpy as np
 import pytest
 
 from polyseme import XRLinear
+from polyseme.backbones.linear.weights import LinearTraining
 from polyseme.estimators.parameters import NONE, RENAMED, check_parameters, number_above
 from polyseme.machine.threads import count_jobs, count_threads
+from polyseme.partition.assignment import AssignmentPlan
+from polyseme.training.disentangle import TrainingPlan
 
 WHOLE = {
     "copies": 1,
@@ -192,3 +195,35 @@ def test_threads_that_cannot_be_counted_are_refused(value):
 @pytest.mark.parametrize("value", [0, 2.0, "2", True, [2], float("nan"), 2**40])
 def test_jobs_that_cannot_be_counted_are_refused(value):
     assert "None or -1 for all cores" in refused("n_jobs", value)
+
+
+def test_every_parameter_reaches_those_who_need_it():
+    others = {
+        "copies": 3,
+        "beam_size": 7,
+        "rounds": 2,
+        "finetune_matcher": False,
+        "assignment": "adaptive",
+        "max_cluster_size": 11,
+        "match_folds": 5,
+        "training_rows": "both",
+        "sense_positives": True,
+    }
+    linear = {"loss": "logistic", "max_iter": 4, "bias": 2.0, "min_weight": 0.3, "weight_bits": 32}
+    linear["max_weights_per_label"] = 6
+    model = XRLinear(**others, **linear, C=5.0, tol=0.2, activation="sigmoid", random_state=9)
+    how = LinearTraining(**linear, cost=5.0, tolerance=0.2)
+    matcher, ranker = model.make_matcher(), model.make_ranker()
+    assert matcher.how == ranker.how == how
+    assert matcher.activation == ranker.activation == "sigmoid"
+    assert matcher.beam_size == 7
+    assert model._plan() == TrainingPlan(
+        AssignmentPlan("adaptive", 3, 11),
+        beam_size=7,
+        rounds=2,
+        finetune_matcher=False,
+        match_folds=5,
+        training_rows="both",
+        sense_positives=True,
+    )
+    assert model._run().seed == 9

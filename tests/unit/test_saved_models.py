@@ -136,6 +136,11 @@ def test_weights_are_maps_of_the_file(saved):
         assert base.filename is not None
 
 
+def test_how_to_use_a_machine_is_not_saved(model):
+    stored = model.contents().description["parameters"]
+    assert stored.keys() == model.get_params().keys() - set(UNSAVED)
+
+
 def test_the_number_of_threads_belongs_to_the_machine(saved):
     assert polyseme.load(saved).n_jobs is None
     assert polyseme.load(saved, n_jobs=2).n_jobs == 2

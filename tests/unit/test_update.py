@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -19,7 +21,7 @@ from polyseme.partition.co_occurrence import co_occurrence
 from polyseme.partition.label_clusters import LabelClusters
 from polyseme.partition.placing import Placing
 from polyseme.partition.training_rows import cluster_targets
-from polyseme.training.update import place_labels, updated
+from polyseme.training.update import Update, _reasons, place_labels, updated
 from tests.small_data import topics, two_senses
 
 SMALL = {"max_leaf_size": 8, "branching": 4, "beam_size": 4, "verbose": 0, "n_jobs": 2}
@@ -445,3 +447,36 @@ def test_chance_divides_the_new_documents_by_the_seed():
     labels, matched = sp.csr_array(np.ones((4, 1))), [[1, 0], [1, 0], [0, 1], [0, 1]]
     reached = {placing([0], 2, matched, seed=seed).new_reach(labels) for seed in range(10)}
     assert reached == {0, 0.5}
+
+
+def test_a_partition_stays_one_when_labels_are_added(case):
+    _, _, parts = case
+    model = XRLinear(**SMALL, rounds=0).fit(*parts[:2])
+    grown, _ = updated(model, *parts)
+    assert (grown.clusters_.copies == 1).all()
+
+
+def test_a_document_with_other_labels_or_other_features_is_not_repeated():
+    X = np.random.default_rng(0).random((8, 4))
+    Y = np.eye(8)[:, :3] + np.eye(8)[:, 5:]
+    model = XRLinear(n_jobs=1, verbose=0).fit(X, Y)
+
+    def n_repeated(X_new, Y_new):
+        return updated(model, X, Y, X_new, Y_new)[1].n_repeated
+
+    assert n_repeated(X[:2], Y[:2]) == 2
+    assert n_repeated(X[:2], Y[1::-1]) == 0
+    changed = X[:2].copy()
+    changed[:, -1] += 1
+    assert n_repeated(changed, Y[:2]) == 0
+
+
+def test_the_reach_of_new_labels_is_compared_with_that_of_known_ones():
+    model = SimpleNamespace(updates_=[], n_documents_=100, n_labels_=10)
+
+    def is_due(new_reach, known_reach):
+        update = Update(1, 1, 1, 1, known_reach=known_reach, new_reach=new_reach)
+        return any("The beam reaches only" in reason for reason in _reasons(model, update))
+
+    assert [is_due(0.4, 0.5), is_due(0.3, 0.5)] == [False, True]
+    assert [is_due(0.8, None), is_due(0.7, None), is_due(None, 0.5)] == [False, True, False]
