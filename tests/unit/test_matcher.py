@@ -171,3 +171,15 @@ def test_a_matcher_is_put_together_only_with_a_ranker_of_the_same_activation():
     for activation in ACTIVATIONS:
         ranker = LinearSlotRanker(activation=activation, weights=weights)
         assert (matcher.fused_with(ranker, clusters) is None) == (activation != "sigmoid")
+
+
+def test_only_the_nodes_above_changed_clusters_are_trained():
+    X, targets = random_problem(np.random.default_rng(7), n_labels=6)
+    present, told = fitted(X, targets, (3, 2)), []
+    changed = np.arange(6) == 5
+    task = MatchingTask(
+        pattern(targets), LabelTree.uniform(3, 2), start_from=present, changed=changed
+    )
+    LinearTreeMatcher().fit(documents(X), task, Run(progress=told.append))
+    assert told == sorted(told)
+    assert told[-1] == 3 + 2

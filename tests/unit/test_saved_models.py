@@ -147,6 +147,11 @@ def test_the_number_of_threads_belongs_to_the_machine(saved):
     assert_same_answers(polyseme.load(saved, n_jobs=1), polyseme.load(saved, n_jobs=3))
 
 
+def test_a_wrong_number_of_jobs_is_not_the_fault_of_the_model(saved):
+    with pytest.raises(ValueError, match=r"^n_jobs must be None or -1 for all cores"):
+        polyseme.load(saved, n_jobs=0)
+
+
 def test_threads_are_called_jobs_when_a_model_is_loaded(saved):
     with pytest.raises(TypeError, match="load has no parameter 'n_threads'; it is called n_jobs"):
         polyseme.load(saved, n_threads=2)
