@@ -280,6 +280,13 @@ def test_reach_agrees_with_its_plain_twin(seed):
     assert found == pytest.approx(oracle.reach(*as_sets))
 
 
+def test_a_stored_zero_is_no_label_to_be_reached():
+    Y = sp.csr_array(([1.0, 0.0], ([0, 0], [0, 1])), shape=(1, 2))
+    matched = sp.csr_array([[1.0, 1.0]])
+    assert reach(matched, LabelClusters.from_partition([0, 1], 2), Y) == 100
+    assert reach(matched, LabelClusters.from_partition([0, 1], 2), Y.toarray()) == 100
+
+
 def test_reach_is_the_same_for_any_number_of_threads():
     rng = np.random.default_rng(5)
     matched, assigned, Y = (rng.random(shape) < 0.3 for shape in [(40, 6), (15, 6), (40, 15)])
