@@ -387,7 +387,8 @@ nb::tuple score_matched(const BoundLevel& bound, const Documents& X, const Rows&
             std::vector<float> some;
             FoundRows found;
             DenseValues dense;
-            for (int64_t i = b * size; i < std::min(n, (b + 1) * size); ++i) {
+            const int64_t first = b * size, last = std::min(n, first + size);
+            for (int64_t i = first; i < last; ++i) {
                 int64_t at = row_starts[i];
                 level.find(document_of(documents, i, dense), matched.row(i), found);
                 for (size_t r = 0; r < matched.row(i).size(); ++r) {
@@ -399,6 +400,7 @@ nb::tuple score_matched(const BoundLevel& bound, const Documents& X, const Rows&
                         slots[at++] = static_cast<int32_t>(level.first_slot(cluster) + j);
                 }
             }
+            control.advance(last - first);
         });
         return 0;
     });

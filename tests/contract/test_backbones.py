@@ -367,7 +367,11 @@ def test_a_stored_ranker_answers_as_before(make_ranker, ranker):
 
 @pytest.mark.parametrize("name", [name for name in RANKERS if name in TELLING])
 def test_a_ranker_tells_how_far_it_is(name):
-    fitting = []
-    RANKERS[name]().fit(documents(), ranking(), RUN.reporting_to(fitting.append))
+    fitting, scored = [], []
+    ranker = RANKERS[name]().fit(documents(), ranking(), RUN.reporting_to(fitting.append))
+    many = Documents.stack([documents()] * 20)
+    everywhere = sparse(np.ones((many.n_rows, 4)))
+    ranker.score(many, everywhere, CLUSTERS, RUN.reporting_to(scored.append))
     assert fitting == sorted(fitting)
     assert fitting[-1] == CLUSTERS.n_slots
+    assert scored[-1] == many.n_rows

@@ -1,6 +1,7 @@
 """The backbone of docs/write-a-backbone.md, from another package: everything works with it."""
 
 import json
+from importlib.metadata import EntryPoint
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 import polyseme
 from polyseme import TextModel, estimate_training, explain, senses, update
 from polyseme.demo import make_corpus
-from polyseme.files.kinds import method_named, methods
+from polyseme.files.kinds import GROUP, method_named, methods
 from polyseme.tagger import open_tagger, tagger_for
 from tests import toy_backbone
 from tests.end_to_end.command_line import refuse, succeed
@@ -65,6 +66,23 @@ def test_it_is_found_by_its_entry_point(centroids):
 def test_a_method_that_nobody_brings_is_refused_with_those_there_are(centroids):
     with pytest.raises(ValueError, match="no method 'centroid'; there are: xr-linear, centroids"):
         method_named("centroid")
+
+
+def test_a_package_cannot_take_the_names_of_our_own_kinds(monkeypatch):
+    brought = [EntryPoint(name, "math:nothing", GROUP) for name in ("text", "xr-linear", "other")]
+    monkeypatch.setattr("polyseme.files.kinds.entry_points", lambda group: brought)
+    assert methods() == ["xr-linear", "other"]
+    assert method_named("xr-linear") is polyseme.XRLinear
+    with pytest.raises(ValueError, match="no method 'text'"):
+        method_named("text")
+
+
+@pytest.mark.parametrize("place", ["no_such_module:Model", "math:nothing"])
+def test_a_package_that_cannot_be_loaded_is_named_by_its_kind(place, monkeypatch):
+    broken = EntryPoint("broken", place, GROUP)
+    monkeypatch.setattr("polyseme.files.kinds.entry_points", lambda group: [broken])
+    with pytest.raises(ValueError, match="the kind 'broken' cannot be loaded from its package"):
+        method_named("broken")
 
 
 def test_it_learns(model, X_test):

@@ -8,7 +8,8 @@ import pytest
 import scipy.sparse as sp
 
 from polyseme import assignment
-from polyseme.partition.assignment import METHODS, CoOccurrence
+from polyseme.machine.run import Run
+from polyseme.partition.assignment import METHODS, AssignmentPlan, CoOccurrence
 from polyseme.partition.label_clusters import LabelClusters
 from tests.oracles import assignment as oracle
 
@@ -346,8 +347,9 @@ def test_bad_arguments_are_named():
         assignment.co_occurrence(sp.csr_array((2, 3)), sp.csr_array((1, 3)))
     with pytest.raises(ValueError, match="clusters has"):
         assignment.count_reached(sp.csr_array((2, 3)), sp.csr_array((2, 3)), present)
-    with pytest.raises(ValueError, match="NaN"):
-        assignment.co_occurrence(sp.csr_array((1, 1)), sp.csr_array([[np.nan]]))
+    for bad in (np.nan, np.inf):
+        with pytest.raises(ValueError, match="NaN or infinity"):
+            assignment.co_occurrence(sp.csr_array((1, 1)), sp.csr_array([[bad]]))
 
 
 def test_counts_that_do_not_fit_the_documents_are_refused():
@@ -356,3 +358,19 @@ def test_counts_that_do_not_fit_the_documents_are_refused():
         counts = problem.counted.counts * np.int32(factor)
         with pytest.raises(ValueError, match="counts"):
             assignment.coverage(replace(problem.counted, counts=counts), problem.clusters, 2)
+
+
+def test_a_plan_passes_everything_on():
+    problem = big_problem(300, 400, 10)
+    counted, present = problem.counted, problem.clusters
+    plans = [AssignmentPlan("random", 2), AssignmentPlan("capped", 2, 45)]
+    for plan in plans:
+        for seed in (0, 7):
+            made = plan.assign(counted, present, Run(seed))
+            expected = METHODS[plan.method](
+                counted, present, 2, max_cluster_size=plan.max_cluster_size, seed=seed
+            )
+            np.testing.assert_array_equal(made.clusters.labels, expected.clusters.labels)
+    random = [plans[0].assign(counted, present, Run(seed)).clusters.labels for seed in (0, 7)]
+    assert not np.array_equal(*random)
+    assert plans[1].assign(counted, present, Run()).clusters.sizes.max() <= 45

@@ -230,3 +230,20 @@ def test_values_that_are_not_finite_are_refused(tmp_path, bad):
     values[-1, -1] = bad
     with pytest.raises(ValueError, match="not finite"):
         stored.finite("a")
+
+
+@pytest.mark.parametrize("place", [1000, (1 << 20) + 1000, -1])
+def test_a_changed_byte_is_found_wherever_it_is_in_a_large_file(tmp_path, place):
+    save_model(tmp_path, Contents({}, {"large": np.zeros(1 << 18, np.int64)}, {}))
+    (file,) = tmp_path.glob("weights-*")
+    content = bytearray(file.read_bytes())
+    content[place] ^= 1
+    file.write_bytes(content)
+    with pytest.raises(ValueError, match="is damaged: its checksum is wrong"):
+        open_model(tmp_path)
+
+
+def test_a_message_says_where_in_the_model_an_array_lies(tmp_path):
+    stored = StoredModel(tmp_path, {"parts": {"classifier": {}}}, {}, {})
+    with pytest.raises(ValueError, match=r"its array 'classifier/matcher\.0\.bias' is missing"):
+        stored.model("classifier").part("matcher").part("0").finite("bias")

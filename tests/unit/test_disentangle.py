@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 
 from polyseme import XRLinear, senses
+from polyseme.inputs.labels import check_labels
 from polyseme.partition.assignment import METHODS
+from polyseme.partition.training_rows import cluster_targets
 from tests.small_data import two_senses
 
 DATA = two_senses()
@@ -204,3 +206,51 @@ def test_the_parts_one_by_one_score_like_the_whole(merge):
     np.testing.assert_array_equal(by_parts.indptr, whole.indptr)
     np.testing.assert_array_equal(by_parts.indices, whole.indices)
     np.testing.assert_allclose(by_parts.data, whole.data, rtol=1e-5)
+
+
+class Recording(XRLinear):
+    """Remembers what its matchers and rankers were asked to learn."""
+
+    def make_matcher(self):
+        return recording(super().make_matcher())
+
+    def make_ranker(self):
+        return recording(super().make_ranker())
+
+
+def recording(part):
+    fit = part.fit
+
+    def recorded(documents, task, run):
+        part.task = task
+        return fit(documents, task, run)
+
+    part.fit = recorded
+    return part
+
+
+def recorded(**parameters):
+    settings = {"beam_size": 1, "max_leaf_size": 8, "match_folds": 0, "verbose": 0}
+    return Recording(**settings, **parameters).fit(DATA.X, DATA.Y)
+
+
+def test_each_training_of_the_matcher_starts_from_the_one_before_and_the_first_is_a_draft():
+    third = recorded(rounds=2).matcher_
+    second = third.task.start_from
+    first = second.task.start_from
+    assert first.task.start_from is None
+    assert [part.task.is_draft for part in (first, second, third)] == [True, False, False]
+
+
+@pytest.mark.parametrize("parameters", [{"rounds": 0}, {"finetune_matcher": False}])
+def test_a_matcher_that_is_trained_once_is_no_draft(parameters):
+    assert not recorded(**parameters).matcher_.task.is_draft
+
+
+@pytest.mark.parametrize("finetune_matcher", [True, False])
+def test_the_ranker_learns_from_the_documents_of_its_final_clusters(finetune_matcher):
+    model = recorded(finetune_matcher=finetune_matcher)
+    expected = cluster_targets(check_labels(DATA.Y, DATA.X.shape[0])[0], model.clusters_)
+    rows = model.ranker_.task.rows
+    np.testing.assert_array_equal(rows.starts, expected.starts)
+    np.testing.assert_array_equal(rows.columns, expected.columns)

@@ -151,3 +151,13 @@ def test_features_are_brought_into_the_layout_of_a_model(layout):
 def test_the_number_of_features_is_compared_before_the_layout():
     with pytest.raises(ValueError, match="X has 5 features, but XRLinear is expecting 7 features"):
         check_features(block(3, 5), layout=(3, 4), model_name="XRLinear")
+
+
+def test_texts_stay_when_the_layout_of_features_changes():
+    documents = Documents(sparse(2, 4), texts=["a", "b"])
+    assert documents.in_layout(3, 1).texts == ["a", "b"]
+
+
+def test_documents_with_and_without_texts_cannot_be_stacked():
+    with pytest.raises(ValueError, match="the same forms"):
+        Documents.stack([Documents(sparse(2, 3)), Documents(sparse(1, 3), texts=["a"])])

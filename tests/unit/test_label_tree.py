@@ -39,7 +39,9 @@ def leaves(clusters):
 
 
 @pytest.mark.parametrize("n_labels", [1, 2, 7, 100, 101, 128, 1000, 5001])
-@pytest.mark.parametrize(("branching", "max_leaf_size"), [(2, 1), (32, 100), (5, 7), (16, 3)])
+@pytest.mark.parametrize(
+    ("branching", "max_leaf_size"), [(2, 1), (32, 100), (5, 7), (7, 3), (16, 3)]
+)
 def test_the_shape_keeps_fan_outs_and_leaf_sizes_within_their_bounds(
     n_labels, branching, max_leaf_size
 ):

@@ -3,7 +3,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polyseme.backbones.linear.matcher import LinearTreeMatcher
+from polyseme.backbones.linear.matcher import DRAFT_ITER, LinearTreeMatcher
+from polyseme.backbones.linear.ranker import LinearSlotRanker
 from polyseme.backbones.linear.weights import LinearTraining
 from polyseme.backbones.tasks import MatchingTask
 from polyseme.machine.run import Run
@@ -145,3 +146,40 @@ def test_matcher_aware_rows_of_a_node_are_the_documents_of_its_beam():
     np.testing.assert_array_equal(matcher.levels[1].bias, everywhere.bias)
     np.testing.assert_array_equal(matcher.levels[0].bias, forced.levels[0].bias)
     assert (matcher.levels[1].bias != forced.levels[1].bias).any()
+
+
+def test_a_draft_takes_few_passes_and_never_more_than_asked_for():
+    X, targets = random_problem(np.random.default_rng(5), n_labels=6)
+
+    def biases(max_iter, is_draft):
+        task = MatchingTask(pattern(targets), LabelTree.uniform(3, 2), is_draft=is_draft)
+        how = LinearTraining(max_iter=max_iter, tolerance=1e-6)
+        levels = LinearTreeMatcher(how).fit(documents(X), task, RUN).levels
+        return np.concatenate([weights.bias for weights in levels])
+
+    np.testing.assert_array_equal(biases(20, is_draft=True), biases(DRAFT_ITER, is_draft=False))
+    np.testing.assert_array_equal(biases(2, is_draft=True), biases(2, is_draft=False))
+    assert (biases(20, is_draft=False) != biases(DRAFT_ITER, is_draft=False)).any()
+
+
+def test_a_matcher_is_put_together_only_with_a_ranker_of_the_same_activation():
+    X, targets = random_problem(np.random.default_rng(6), n_labels=6)
+    clusters = clusters_of([0, 1], [2, 3], [4, 5], n_labels=6)
+    weights = train_slots(X, targets, clusters)
+    matcher = LinearTreeMatcher(activation="sigmoid")
+    assert matcher.fused_with(LinearSlotRanker(activation="sigmoid"), clusters) is None
+    for activation in ACTIVATIONS:
+        ranker = LinearSlotRanker(activation=activation, weights=weights)
+        assert (matcher.fused_with(ranker, clusters) is None) == (activation != "sigmoid")
+
+
+def test_only_the_nodes_above_changed_clusters_are_trained():
+    X, targets = random_problem(np.random.default_rng(7), n_labels=6)
+    present, told = fitted(X, targets, (3, 2)), []
+    changed = np.arange(6) == 5
+    task = MatchingTask(
+        pattern(targets), LabelTree.uniform(3, 2), start_from=present, changed=changed
+    )
+    LinearTreeMatcher().fit(documents(X), task, Run(progress=told.append))
+    assert told == sorted(told)
+    assert told[-1] == 3 + 2

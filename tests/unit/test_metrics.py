@@ -210,10 +210,12 @@ def test_nothing_to_measure_is_zero():
         (TOP[0], Y_TRUE, "top_labels must be a 2-D array"),
         (TOP * 0.5, Y_TRUE, "top_labels must be a 2-D array of label numbers"),
         (TOP, Y_TRUE[0], "Y_true must be a documents x labels matrix"),
+        (TOP, sp.csr_array(Y_TRUE).astype(complex), "Y_true must hold numbers, but has dtype"),
         (TOP[:1], Y_TRUE, "top_labels has 1 documents, Y_true has 2"),
         (TOP + 1, Y_TRUE, "label numbers below 5"),
         (TOP - 1, Y_TRUE, "must be -1 or label numbers"),
         ([[0, 1, 2], [3, 1, 3]], Y_TRUE, "a label twice in row 1"),
+        ([[0, 1, 0], [3, 1, 2]], Y_TRUE, "a label twice in row 0"),
     ],
 )
 def test_predictions_that_do_not_fit_are_refused(top, Y, sentence):
@@ -276,6 +278,13 @@ def test_reach_agrees_with_its_plain_twin(seed):
     found = reach(sp.csr_array(matched), LabelClusters.from_matrix(sp.csr_array(assigned)), Y)
     as_sets = [[set(np.flatnonzero(row).tolist()) for row in m] for m in (matched, assigned, Y)]
     assert found == pytest.approx(oracle.reach(*as_sets))
+
+
+def test_a_stored_zero_is_no_label_to_be_reached():
+    Y = sp.csr_array(([1.0, 0.0], ([0, 0], [0, 1])), shape=(1, 2))
+    matched = sp.csr_array([[1.0, 1.0]])
+    assert reach(matched, LabelClusters.from_partition([0, 1], 2), Y) == 100
+    assert reach(matched, LabelClusters.from_partition([0, 1], 2), Y.toarray()) == 100
 
 
 def test_reach_is_the_same_for_any_number_of_threads():

@@ -126,3 +126,20 @@ def test_what_is_neither_name_nor_number_is_refused(given, names, options, sente
     known = None if names is None else Names.from_list(names)
     with pytest.raises(ValueError, match=sentence):
         number_of(given, known, 2, **options)
+
+
+def test_names_in_many_pieces_are_walked_through_as_one(monkeypatch):
+    monkeypatch.setattr("polyseme.inputs.names._CHUNK", 2)
+    for items in (["a", "bc", "", "d", "efg"], [5, 4, 3, 2, 1]):
+        assert list(Names.from_list(items)) == items
+    damaged = Names.from_arrays(
+        {"starts": np.arange(5), "utf8": np.array([97, 98, 99, 255], np.uint8)}
+    )
+    with pytest.raises(ValueError, match="name 3 is not valid UTF-8"):
+        list(damaged)
+
+
+def test_of_names_that_contain_what_was_meant_short_ones_come_first():
+    names = Names.from_list(["the old apple tree", "an apple tree", "a tree"])
+    with pytest.raises(ValueError, match="mean 'a tree', 'an apple tree', 'the old apple tree'"):
+        names.index("tree")

@@ -1,11 +1,15 @@
 import inspect
+import os
 
 import numpy as np
 import pytest
 
 from polyseme import XRLinear
+from polyseme.backbones.linear.weights import LinearTraining
 from polyseme.estimators.parameters import NONE, RENAMED, check_parameters, number_above
 from polyseme.machine.threads import count_jobs, count_threads
+from polyseme.partition.assignment import AssignmentPlan
+from polyseme.training.disentangle import TrainingPlan
 
 WHOLE = {
     "copies": 1,
@@ -175,6 +179,51 @@ def test_jobs_are_counted_as_in_scikit_learn():
     assert count_jobs(np.int64(3)) == 3
 
 
+@pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="the system has no such thing")
+def test_cores_that_this_process_may_not_use_are_not_counted(monkeypatch):
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {5, 7, 9})
+    monkeypatch.setattr(os, "cpu_count", lambda: 64)
+    assert [count_threads(None), count_jobs(-2)] == [3, 2]
+
+
+@pytest.mark.parametrize("value", [0, -1, 2.0, "2", True])
+def test_threads_that_cannot_be_counted_are_refused(value):
+    with pytest.raises(ValueError, match="n_threads must be a positive whole number or None"):
+        count_threads(value)
+
+
 @pytest.mark.parametrize("value", [0, 2.0, "2", True, [2], float("nan"), 2**40])
 def test_jobs_that_cannot_be_counted_are_refused(value):
     assert "None or -1 for all cores" in refused("n_jobs", value)
+
+
+def test_every_parameter_reaches_those_who_need_it():
+    others = {
+        "copies": 3,
+        "beam_size": 7,
+        "rounds": 2,
+        "finetune_matcher": False,
+        "assignment": "adaptive",
+        "max_cluster_size": 11,
+        "match_folds": 5,
+        "training_rows": "both",
+        "sense_positives": True,
+    }
+    linear = {"loss": "logistic", "max_iter": 4, "bias": 2.0, "min_weight": 0.3, "weight_bits": 32}
+    linear["max_weights_per_label"] = 6
+    model = XRLinear(**others, **linear, C=5.0, tol=0.2, activation="sigmoid", random_state=9)
+    how = LinearTraining(**linear, cost=5.0, tolerance=0.2)
+    matcher, ranker = model.make_matcher(), model.make_ranker()
+    assert matcher.how == ranker.how == how
+    assert matcher.activation == ranker.activation == "sigmoid"
+    assert matcher.beam_size == 7
+    assert model._plan() == TrainingPlan(
+        AssignmentPlan("adaptive", 3, 11),
+        beam_size=7,
+        rounds=2,
+        finetune_matcher=False,
+        match_folds=5,
+        training_rows="both",
+        sense_positives=True,
+    )
+    assert model._run().seed == 9

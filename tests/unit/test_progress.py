@@ -9,6 +9,7 @@ import pytest
 
 from polyseme import XRLinear
 from polyseme.machine.progress import Progress
+from polyseme.machine.run import Run
 from tests.small_data import topics
 
 
@@ -112,3 +113,35 @@ def test_a_ranker_in_training_tells_how_far_it_is(monkeypatch):
     assert steps, "the ranker says nothing"
     assert steps == sorted(steps)
     assert steps[-1] <= totals["Training the ranker"]
+
+
+def test_a_bar_has_its_total_and_goes_when_its_phase_is_over(monkeypatch):
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    with Progress() as progress:
+        with progress.phase("Growing the tree", total=4) as step:
+            step(1)
+            step(3)
+            (task,) = progress._bars.tasks
+            assert (task.completed, task.total) == (3, 4)
+        assert progress._bars.tasks == []
+        bars = progress._bars
+    assert bars.finished
+    assert not bars.live.is_started
+
+
+def test_a_program_without_stderr_shows_nothing(monkeypatch):
+    monkeypatch.setattr(sys, "stderr", None)
+    progress = Progress()
+    run_two_phases(progress)
+    assert len(progress.seconds) == 2
+
+
+def test_a_part_of_a_run_differs_from_it_only_in_whom_it_tells_and_how_much():
+    told = []
+    run = Run(seed=3, n_threads=2, progress=told.append)
+    part = run.counting_from(10)
+    part.progress(5)
+    assert told == [15]
+    assert (part.seed, part.n_threads) == (3, 2)
+    assert run.reporting_to(None) == Run(seed=3, n_threads=2)
+    assert Run(seed=3).counting_from(10) == Run(seed=3)

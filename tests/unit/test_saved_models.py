@@ -136,10 +136,20 @@ def test_weights_are_maps_of_the_file(saved):
         assert base.filename is not None
 
 
+def test_how_to_use_a_machine_is_not_saved(model):
+    stored = model.contents().description["parameters"]
+    assert stored.keys() == model.get_params().keys() - set(UNSAVED)
+
+
 def test_the_number_of_threads_belongs_to_the_machine(saved):
     assert polyseme.load(saved).n_jobs is None
     assert polyseme.load(saved, n_jobs=2).n_jobs == 2
     assert_same_answers(polyseme.load(saved, n_jobs=1), polyseme.load(saved, n_jobs=3))
+
+
+def test_a_wrong_number_of_jobs_is_not_the_fault_of_the_model(saved):
+    with pytest.raises(ValueError, match=r"^n_jobs must be None or -1 for all cores"):
+        polyseme.load(saved, n_jobs=0)
 
 
 def test_threads_are_called_jobs_when_a_model_is_loaded(saved):

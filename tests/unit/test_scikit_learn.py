@@ -86,7 +86,8 @@ def test_classes_are_the_names_of_the_labels_or_their_numbers():
     assert not hasattr(model, "classes_")
     assert model.fit(DATA.X, DATA.Y).classes_.tolist() == list(range(DATA.Y.shape[1]))
     assert model.fit(DATA.X[:3], [["b"], ["a", "c"], ["b"]]).classes_.tolist() == ["a", "b", "c"]
-    assert model.fit(DATA.X[:3], [[7], [5, 9], [7]]).classes_.tolist() == [5, 7, 9]
+    ids = model.fit(DATA.X[:3], [[7], [5, 9], [7]]).classes_
+    assert (ids.tolist(), ids.dtype) == ([5, 7, 9], np.int64)
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -12,11 +14,14 @@ from polyseme.backbones.linear.weights import LinearWeights
 from polyseme.backbones.tasks import RankingTask
 from polyseme.inputs.features import check_features
 from polyseme.inputs.labels import check_labels
+from polyseme.inputs.sparse_rows import SparseRows
+from polyseme.machine.run import Run
 from polyseme.metrics import precision_at_k
 from polyseme.partition.co_occurrence import co_occurrence
 from polyseme.partition.label_clusters import LabelClusters
+from polyseme.partition.placing import Placing
 from polyseme.partition.training_rows import cluster_targets
-from polyseme.training.update import place_labels, updated
+from polyseme.training.update import Update, _reasons, place_labels, updated
 from tests.small_data import topics, two_senses
 
 SMALL = {"max_leaf_size": 8, "branching": 4, "beam_size": 4, "verbose": 0, "n_jobs": 2}
@@ -392,3 +397,86 @@ def test_known_labels_keep_their_slots(case, grown):
     before = model.clusters_.to_matrix().toarray()
     np.testing.assert_array_equal(grown[0].clusters_.to_matrix().toarray()[:76], before)
     assert isinstance(grown[0].clusters_, LabelClusters)
+
+
+def test_documents_count_before_scores_when_a_label_is_placed():
+    Y, matched = [[1], [1], [1]], [[0.1, 0.9], [0.1, 0], [0.1, 0]]
+    placed, _ = place_labels(counted(Y, matched), np.array([0, 0]), 1, 9)
+    assert placed.toarray().tolist() == [[1, 0]]
+    placed, _ = place_labels(counted([[1]], [[0.1, 0.9]]), np.array([0, 0]), 1, 9)
+    assert placed.toarray().tolist() == [[0, 1]]
+
+
+def test_sizes_that_are_given_stay_as_they_are():
+    sizes = np.array([2, 3])
+    place_labels(counted([[1]], [[1, 0]]), sizes, 1, 9)
+    assert sizes.tolist() == [2, 3]
+
+
+def placing(cluster_of_label, n_clusters, matched, copies=1, max_cluster_size=None, seed=0):
+    clusters = LabelClusters.from_partition(cluster_of_label, n_clusters)
+    rows = SparseRows.from_dense(np.array(matched, dtype=np.float32))
+    return Placing(clusters, rows, copies, max_cluster_size, Run(seed))
+
+
+def test_new_labels_find_the_room_that_all_labels_together_have_and_a_quarter_more():
+    one = sp.csr_array([[1.0]])
+    # Three times the mean of two labels in two clusters.
+    placed, n_without_room = placing([0], 2, [[1, 0]]).place(one)
+    assert (placed.toarray().tolist(), n_without_room) == ([[1, 0]], 0)
+    placed, n_without_room = placing([0], 2, [[1, 0]], max_cluster_size=1).place(one)
+    assert (placed.toarray().tolist(), n_without_room) == ([[0, 1]], 1)
+    # Six labels in four clusters: the usual limit is 4.
+    placed, n_without_room = placing([0, 0, 0, 0, 1], 4, [[1, 0, 0, 0]]).place(one)
+    assert (placed.toarray().tolist(), n_without_room) == ([[1, 0, 0, 0]], 0)
+
+
+def test_the_reach_of_new_labels_is_that_of_documents_that_did_not_place_them():
+    both = sp.csr_array([[1.0], [1.0]])
+    assert placing([0], 2, [[1, 0], [0, 1]], copies=2).new_reach(both) == 0
+    assert placing([0], 2, [[1, 0], [1, 0]]).new_reach(both) == 1
+
+
+def test_a_new_label_in_one_half_only_does_not_count():
+    labels = sp.csr_array([[1.0, 0], [1, 0], [1, 0], [1, 1]])
+    assert placing([0], 2, [[1, 0]] * 4).new_reach(labels) == 1
+    assert placing([0], 2, [[1, 0]] * 4).new_reach(labels[:, 1:]) is None
+
+
+def test_chance_divides_the_new_documents_by_the_seed():
+    labels, matched = sp.csr_array(np.ones((4, 1))), [[1, 0], [1, 0], [0, 1], [0, 1]]
+    reached = {placing([0], 2, matched, seed=seed).new_reach(labels) for seed in range(10)}
+    assert reached == {0, 0.5}
+
+
+def test_a_partition_stays_one_when_labels_are_added(case):
+    _, _, parts = case
+    model = XRLinear(**SMALL, rounds=0).fit(*parts[:2])
+    grown, _ = updated(model, *parts)
+    assert (grown.clusters_.copies == 1).all()
+
+
+def test_a_document_with_other_labels_or_other_features_is_not_repeated():
+    X = np.random.default_rng(0).random((8, 4))
+    Y = np.eye(8)[:, :3] + np.eye(8)[:, 5:]
+    model = XRLinear(n_jobs=1, verbose=0).fit(X, Y)
+
+    def n_repeated(X_new, Y_new):
+        return updated(model, X, Y, X_new, Y_new)[1].n_repeated
+
+    assert n_repeated(X[:2], Y[:2]) == 2
+    assert n_repeated(X[:2], Y[1::-1]) == 0
+    changed = X[:2].copy()
+    changed[:, -1] += 1
+    assert n_repeated(changed, Y[:2]) == 0
+
+
+def test_the_reach_of_new_labels_is_compared_with_that_of_known_ones():
+    model = SimpleNamespace(updates_=[], n_documents_=100, n_labels_=10)
+
+    def is_due(new_reach, known_reach):
+        update = Update(1, 1, 1, 1, known_reach=known_reach, new_reach=new_reach)
+        return any("The beam reaches only" in reason for reason in _reasons(model, update))
+
+    assert [is_due(0.4, 0.5), is_due(0.3, 0.5)] == [False, True]
+    assert [is_due(0.8, None), is_due(0.7, None), is_due(None, 0.5)] == [False, True, False]

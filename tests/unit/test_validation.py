@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from polyseme.inputs.features import check_features
-from polyseme.inputs.labels import check_labels
+from polyseme.inputs.labels import are_mostly_absent, check_labels
 from polyseme.inputs.sparse_rows import SparsePattern, SparseRows
 
 SPARSE_FORMATS = ["csr", "csc", "coo", "lil", "dok", "bsr", "dia"]
@@ -344,3 +344,22 @@ def test_labels_that_are_not_known_get_columns_after_the_known_if_that_is_wanted
     assert labels.to_scipy().toarray().tolist() == [[1, 0, 0, 1], [0, 0, 1, 0], [0, 0, 0, 0]]
     with pytest.raises(ValueError, match="not among the 2 known labels"):
         check_labels(rows, 3, label_names=["b", "c"])
+
+
+def test_few_labels_may_be_absent_whatever_their_share():
+    assert not are_mostly_absent(20_000_000, 1)
+    assert are_mostly_absent(20_000_001, 1)
+    assert not are_mostly_absent(40_000_000, 2_000_000)
+
+
+def test_more_columns_than_can_be_counted_are_refused():
+    with pytest.raises(ValueError, match="2147483648 columns of X are too many"):
+        check_features(sp.csr_array((1, 2**31)))
+    assert check_features(sp.csr_array((1, 2**31 - 1))).n_features == 2**31 - 1
+
+
+def test_a_diagonal_that_is_there_twice_is_refused():
+    matrix = sp.dia_array((np.ones((2, 3)), [0, 1]), shape=(3, 3))
+    matrix.offsets = np.array([1, 1])
+    with pytest.raises(ValueError, match="damaged sparse matrix"):
+        check_features(matrix)

@@ -1,0 +1,75 @@
+"""A matcher that makes features of documents: the ranker sees these, whenever it sees any."""
+
+import numpy as np
+import pytest
+
+from polyseme import XRLinear
+from polyseme.backbones.linear.matcher import LinearTreeMatcher
+from polyseme.backbones.linear.ranker import LinearSlotRanker
+from polyseme.inputs.documents import Documents
+from polyseme.inputs.features import check_features
+from polyseme.machine.run import Run
+from polyseme.training.update import updated
+from tests.small_data import topics
+
+N_OLD = 500
+
+
+class EncodingMatcher(LinearTreeMatcher):
+    """Adds the scores of the clusters as dense features."""
+
+    def encode(self, documents, run):
+        scores = self.match(documents, 4, run).to_scipy().toarray()
+        return Documents(documents.sparse, np.ascontiguousarray(scores, dtype=np.float32))
+
+    def fused_with(self, ranker, clusters):
+        return None
+
+
+class WatchingRanker(LinearSlotRanker):
+    def fit(self, documents, task, run):
+        self.learned_from = documents
+        return super().fit(documents, task, run)
+
+
+class Encoding(XRLinear):
+    def make_matcher(self):
+        return EncodingMatcher(self._how(), activation=self.activation)
+
+    def make_ranker(self):
+        return WatchingRanker(self._how(), self.activation)
+
+
+@pytest.fixture(scope="module")
+def data():
+    return topics(n_labels=40, n_documents=600)
+
+
+@pytest.fixture(scope="module")
+def model(data):
+    settings = {"max_leaf_size": 8, "branching": 4, "beam_size": 4, "verbose": 0, "n_jobs": 1}
+    return Encoding(**settings).fit(data.X[:N_OLD], data.Y[:N_OLD])
+
+
+def encoded(model, X):
+    return model.matcher_.encode(check_features(X), Run())
+
+
+def test_the_ranker_learns_from_the_features_that_the_final_matcher_makes(model, data):
+    expected = encoded(model, data.X[:N_OLD])
+    assert model.ranker_.learned_from.layout == expected.layout
+    np.testing.assert_array_equal(model.ranker_.learned_from.dense, expected.dense)
+
+
+def test_the_ranker_scores_by_the_features_that_the_matcher_makes(model, data):
+    new = data.X[N_OLD:]
+    scores = model.ranker_.score(encoded(model, new), model.match(new), model.clusters_, Run())
+    np.testing.assert_array_equal(model.slot_scores(new).values, scores.values)
+    assert model.decision_function(new).shape == (100, 40)
+
+
+def test_an_update_trains_the_ranker_on_what_the_new_matcher_makes(model, data):
+    grown, _ = updated(model, data.X[:N_OLD], data.Y[:N_OLD], data.X[N_OLD:], data.Y[N_OLD:])
+    seen = grown.ranker_.learned_from.dense
+    np.testing.assert_array_equal(seen, encoded(grown, data.X).dense)
+    assert (seen != encoded(model, data.X).dense).any()
