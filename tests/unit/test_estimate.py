@@ -203,7 +203,9 @@ def test_a_document_meets_the_beam_on_every_level_and_then_its_slots():
 
 def sampled(**taken) -> Sample:
     facts = {"n_weights": (1, 1), "n_model_bytes": 1, "n_record_bytes": 0}
-    return Sample(**{"size": SIZE, "seconds": {}, "peaks": {}, **facts, **taken}, prediction_seconds=1)
+    return Sample(
+        **{"size": SIZE, "seconds": {}, "peaks": {}, **facts, **taken}, prediction_seconds=1
+    )
 
 
 def test_training_slows_down_with_its_data_and_matching_with_the_model():

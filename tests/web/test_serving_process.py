@@ -224,7 +224,13 @@ def test_options_of_serve_reach_the_server(plain_folder, monkeypatch):
 
 @pytest.mark.parametrize(
     ("host", "is_open"),
-    [("127.0.0.1", False), ("localhost", False), ("::1", False), ("192.168.0.7", True), ("0.0.0.0", True)],
+    [
+        ("127.0.0.1", False),
+        ("localhost", False),
+        ("::1", False),
+        ("192.168.0.7", True),
+        ("0.0.0.0", True),
+    ],
 )
 def test_who_lets_everybody_in_is_told_so(plain_folder, monkeypatch, host, is_open):
     monkeypatch.setattr(running, "serve", lambda *_, on_start, **__: on_start("http://address"))
