@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from polyseme import XRLinear, estimate_training
+from polyseme import TextModel, XRLinear, estimate_training
 from polyseme.cli.estimate import verdict
 from polyseme.cost import estimate, memory
 from polyseme.cost.estimate import Range, Sample
@@ -22,8 +22,12 @@ from polyseme.cost.formulas import (
     slowdown,
     uncertainty,
 )
+from polyseme.demo import make_corpus
 from polyseme.estimators.model_parts import contents_of
 from polyseme.machine import phases
+from polyseme.text import TextFeatures
+from polyseme.text import estimate as text_estimate
+from polyseme.text.problem import Pairs
 from tests.small_data import two_senses
 
 SIZE = JobSize(
@@ -306,3 +310,49 @@ def test_a_control_group_limits_what_is_available(tmp_path, monkeypatch):
     assert memory.available_memory() == 600_007
     limit.write_text("max\n")
     assert memory.available_memory() > 600_007
+
+
+def test_texts_are_trained_on_twice_and_their_words_are_kept(monkeypatch):
+    corpus = make_corpus(40, seed=0)
+    model = TextModel(TextFeatures(ngrams=(1, 1)), XRLinear(n_jobs=1, verbose=0), verbose=0)
+    data = two_senses(n_documents=50)
+    known = replace(
+        estimate_training(XRLinear(n_jobs=1, verbose=0), data.X, data.Y),
+        seconds={"all": Range.exactly(10)},
+        total_seconds=Range.exactly(10),
+        model_bytes=Range.exactly(1000),
+    )
+    monkeypatch.setattr(text_estimate, "estimate_training", lambda *_, **__: known)
+    found = text_estimate.estimate_text_training(model, Pairs(corpus.texts, corpus.labels))
+    assert found.seconds["Training without held-out documents"] == Range.exactly(9)
+    assert found.seconds["all"] == Range.exactly(10)
+    assert found.total_seconds.about == pytest.approx(
+        sum(seconds.about for seconds in found.seconds.values())
+    )
+    words = TextFeatures(ngrams=(1, 1)).fit(corpus.texts).vocabulary_
+    n_bytes = 4 * len(words) + sum(len(word) + 8 for word in words)
+    assert found.model_bytes == Range.exactly(1000 + n_bytes)
+
+
+def test_folds_count_on_the_way_from_the_sample_to_the_whole(monkeypatch):
+    monkeypatch.setattr(estimate, "FIRST_SAMPLE_ENTRIES", 1)
+    monkeypatch.setattr(estimate, "SAMPLE_SECONDS", 0.0)
+    scaled, seen = estimate._phase_seconds, []
+    monkeypatch.setattr(
+        estimate, "_phase_seconds", lambda *sizes: (seen.append(sizes), scaled(*sizes))[1]
+    )
+    data = two_senses(n_documents=200)
+    estimate_training(XRLinear(n_jobs=1, verbose=0, match_folds=5), data.X, data.Y)
+    ((sample, job, _),) = seen
+    assert (sample.size.match_folds, job.match_folds) == (5, 5)
+
+
+def test_clusters_learn_from_their_own_documents_from_the_beam_or_from_both():
+    narrow = replace(SIZE, beam_size=1)
+    for rows, usual, with_one in (
+        ("teacher-forcing", 2.5, 2.5),
+        ("matcher-aware", 10, 1),
+        ("both", 10, 2.5),
+    ):
+        assert replace(SIZE, training_rows=rows).rows_per_document == usual
+        assert replace(narrow, training_rows=rows).rows_per_document == with_one

@@ -169,7 +169,7 @@ def test_at_the_same_price_is_the_best_that_costs_no_more():
 
 def test_extra_time_is_in_times_of_the_baseline():
     def timed(seconds):
-        return {name: seconds for name in ("training_seconds", "prediction_us", "one_document_us")}
+        return dict.fromkeys(("training_seconds", "prediction_us", "one_document_us"), seconds)
 
     (table,) = tables_of("overhead", {"XR-Linear": timed(2.0), "copies 2": timed(3.0)})
     assert table.rows == [["copies 2", "+0.50", "+0.50", "+0.50"]]
