@@ -128,6 +128,7 @@ def test_predict_writes_a_sparse_matrix_with_the_same_scores(model, data, tmp_pa
     scores = sp.load_npz(out)
     assert scores.shape == (30, N_LABELS)
     assert (np.diff(scores.indptr) <= 4).all()
+    assert all((np.diff(row) > 0).all() for row in np.split(scores.indices, scores.indptr[1:-1]))
     first = json.loads(succeed("predict", model, data, "-k", 4).splitlines()[0])
     for one in first["labels"]:
         assert scores[0, one["label"]] == pytest.approx(one["score"], abs=1e-6)
@@ -141,9 +142,11 @@ def test_predict_writes_json_lines_to_a_file(model, data, tmp_path):
     assert out.read_text() == succeed("predict", model, data)
 
 
-def test_asking_for_more_labels_than_there_are_gives_those_there_are(model, data):
+def test_asking_for_more_labels_than_there_are_gives_those_there_are(model, data, tmp_path):
     for line in succeed("predict", model, data, "-k", 1000).splitlines():
         assert 1 <= len(json.loads(line)["labels"]) <= N_LABELS
+    asked = ("-k", 1000, "-o", tmp_path / "labels.jsonl", "--json")
+    assert json.loads(succeed("predict", model, data, *asked))["k"] == N_LABELS
 
 
 # Evaluate
@@ -163,6 +166,17 @@ def test_evaluate_prints_a_table_with_the_constants(model, data):
     assert "nDCG" in text
     assert "Labels by number of training documents" in text
     assert "A = 0.6, B = 2.6" in text
+
+
+def test_evaluate_weighs_rare_labels_by_the_constants_that_are_given(model, tmp_path):
+    X, Y = documents(30, seed=1)
+    folder = write_data(tmp_path / "wrong", (X, Y[::-1]))  # so that some labels are missed
+    usual, other = (
+        json.loads(succeed("evaluate", model, folder, "--json", *constants))
+        for constants in ((), ("-a", 0.6, "-b", 2.6))
+    )
+    assert other["P@3"] == usual["P@3"]
+    assert abs(other["PSP@3"] - usual["PSP@3"]) > 1e-3
 
 
 def test_evaluate_says_when_there_is_no_test_part(model, tmp_path):
@@ -203,6 +217,23 @@ def test_senses_without_a_label_list_those_that_were_split_most(model):
     assert json.loads(succeed("senses", model, "--json"))
 
 
+def test_senses_list_no_more_than_was_asked_for(model, data):
+    assert len(json.loads(succeed("senses", model, "-n", 1, "--json"))) == 1
+    shown = succeed("senses", model, "label 3", "--data", data, "-n", 1, "--json")
+    for sense in json.loads(shown)["senses"]:
+        for listed in ("strongest", "neighbours", "documents"):
+            assert len(sense[listed]) <= 1
+
+
+def test_senses_show_the_texts_that_lie_beside_the_matrices(model, tmp_path):
+    folder = write_data(tmp_path / "texts", documents(120, seed=0))
+    (folder / "X.trn.txt").write_text("".join(f"text {i}\n" for i in range(120)))
+    shown = json.loads(succeed("senses", model, "label 3", "--data", folder, "--json"))["senses"]
+    assert any(sense["documents"] for sense in shown)
+    for sense in shown:
+        assert sense["examples"] == [f"text {i}" for i in sense["documents"]]
+
+
 def test_senses_of_an_unknown_label_suggests_close_ones(model):
     sentence = refuse("senses", model, "lable 3")
     assert "no label named 'lable 3'; did you mean" in sentence
@@ -215,6 +246,7 @@ def test_info_describes_the_model(model):
     assert about["n_features"] == N_FEATURES
     assert sum(about["labels_by_copies"].values()) == N_LABELS
     assert about["parameters"]["branching"] == 3
+    assert about["n_bytes"] == sum(file.stat().st_size for file in model.iterdir())
     assert "with names" in succeed("info", model)
 
 
@@ -238,6 +270,9 @@ def test_an_estimate_as_json_has_ranges_for_everything(data):
     figures += [report["microseconds_per_document"]]
     assert all(0 <= figure["low"] <= figure["about"] <= figure["high"] for figure in figures)
     assert report["fits"] in (True, None)
+    assert report["total_seconds"]["about"] == pytest.approx(
+        sum(seconds["about"] for seconds in report["seconds"].values())
+    )
 
 
 def test_a_job_that_does_not_fit_is_an_answer_with_advice(data, monkeypatch):

@@ -72,6 +72,17 @@ def test_train_as_json_has_the_whole_report(articles, tmp_path):
     assert len(found["most_split"]) == 10
 
 
+def test_options_of_training_reach_the_model(articles, tmp_path):
+    options = ("--no-refit", "--precision=0.9", "--examples=0", "--max-leaf-size=16")
+    succeed("train", articles, "-o", tmp_path / "m", "--ngrams=2", *options)
+    model = polyseme.load(tmp_path / "m")
+    assert (model.refit, model.precision, model.examples) == (False, 0.9, 0)
+    assert model.features_.ngram_range == (2, 2)
+    assert model.report_["refitted"] is False
+    assert model.report_["threshold"]["wanted_precision"] == 0.9
+    assert model.slot_examples_ is None
+
+
 def test_nothing_held_out_is_said_and_works(articles, tmp_path):
     result = run("train", articles, "-o", tmp_path / "m", *SMALL, "--no-held-out")
     assert "scores are not probabilities" in result.stderr
@@ -141,6 +152,25 @@ def test_predictions_are_written_as_tsv_json_lines_or_a_matrix(text_model, new, 
     assert len((tmp_path / "a.tsv").read_text().splitlines()) == matrix.nnz
     succeed("predict", text_model, new, "-o", tmp_path / "a.jsonl")
     assert (tmp_path / "a.jsonl").read_text() == succeed("predict", text_model, new, "--json")
+
+
+def test_rows_are_counted_through_all_batches_and_scores_are_not_rounded_away(
+    text_model, new, tmp_path, monkeypatch
+):
+    monkeypatch.setattr("polyseme.cli.documents.TEXTS_AT_ONCE", 7)
+    lines = succeed("predict", text_model, new, "--threshold=0", "-k", 2).splitlines()
+    as_json = succeed("predict", text_model, new, "--threshold=0", "-k", 2, "--json").splitlines()
+    expected = [
+        (str(one["row"]), label["name"], label["score"])
+        for one in map(json.loads, as_json)
+        for label in one["labels"]
+    ]
+    assert [row for row, _, _ in expected] == [str(i) for i in range(60) for _ in range(2)]
+    found = [line.split("\t") for line in lines]
+    assert [(row, name) for row, name, _ in found] == [(row, name) for row, name, _ in expected]
+    assert [float(score) for *_, score in found] == pytest.approx(
+        [score for *_, score in expected], abs=6e-5
+    )
 
 
 def test_predictions_of_matrices_are_written_as_tsv_too(model, data, tmp_path):

@@ -73,7 +73,7 @@ def test_update_needs_no_old_file_after_keep_data_and_may_write_elsewhere(files,
     printed = succeed("update", tmp_path / "m", more, "-o", tmp_path / "new", "--json")
     done = json.loads(printed)
     assert done["update"]["n_labels"] == 3  # two labels are never without it
-    assert done["update"]["seconds"]
+    assert {"Reading new texts", "Saving the model"} <= set(done["update"]["seconds"])
     assert names_of(tmp_path / "new")[-1] == "tank"
     assert "tank" not in names_of(tmp_path / "m")
 
@@ -93,6 +93,28 @@ def test_documents_that_come_twice_and_labels_that_nobody_knew_are_said(plain, f
     said = run("update", plain, other, "--with", files[0], "-o", tmp_path / "other").stderr
     assert "no label of" in said
     assert "in the model already" not in said
+
+
+def test_a_kept_matcher_matches_every_text_as_before(plain, files, tmp_path):
+    old, more = files
+    before = polyseme.load(plain)
+    X = before.features_.transform(CORPUS.texts[:50])
+    for option, is_same in (("--keep-matcher", True), ("--threads=2", False)):
+        succeed("update", plain, more, "--with", old, "-o", tmp_path / "new", option)
+        found = [model.classifier_.match(X) for model in (before, polyseme.load(tmp_path / "new"))]
+        one, other = (matched.to_scipy().toarray() for matched in found)
+        assert (one.shape == other.shape and bool((one == other).all())) == is_same
+
+
+def test_new_labels_get_their_names_from_the_vocabulary(tmp_path):
+    for file, uri in (("old", "urn:1"), ("more", "urn:2")):
+        texts = ("a bat in the cave", "a tank of water")
+        (tmp_path / f"{file}.tsv").write_text("".join(f"{text}\t<{uri}>\n" for text in texts))
+    (tmp_path / "names.tsv").write_text("<urn:1>\tanimals\n<urn:2>\tmachines\n")
+    vocabulary = ("--vocabulary", tmp_path / "names.tsv")
+    succeed("train", tmp_path / "old.tsv", "-o", tmp_path / "m", "--keep-data", *vocabulary)
+    succeed("update", tmp_path / "m", tmp_path / "more.tsv", *vocabulary)
+    assert names_of(tmp_path / "m") == ["animals", "machines"]
 
 
 def test_update_without_old_documents_is_refused_in_one_sentence(plain, files):

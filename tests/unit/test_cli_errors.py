@@ -14,6 +14,7 @@ from click.testing import CliRunner
 
 from polyseme import TextModel, XRLinear
 from polyseme.cli.errors import GroupWithPlainErrors
+from polyseme.cli.report import described_cut
 
 
 def run(body):
@@ -124,3 +125,11 @@ def test_a_stdin_that_is_closed_is_one_sentence(tmp_path):
     done = run_with_closed("<&-", "predict", tmp_path / "model")
     assert done.returncode == 2
     assert done.stderr == "polyseme: stdin is closed; give a file as INPUT.\n"
+
+
+def test_a_threshold_that_is_not_as_precise_as_wanted_is_said():
+    cut = {"threshold": 0.5, "precision": 0.8, "recall": 0.4, "labels_per_document": 2.0}
+    for wanted, is_missed in ((0.9, True), (0.8, False), (None, False)):
+        said = described_cut({**cut, "wanted_precision": wanted})
+        assert ("no threshold is as precise as wanted" in said) == is_missed
+    assert "(" not in described_cut(cut)

@@ -364,3 +364,10 @@ def test_a_file_without_line_ends_does_not_fill_the_memory(tmp_path, monkeypatch
     monkeypatch.setattr("polyseme.text.corpora.lines.LONGEST_LINE", 1000)
     with pytest.raises(ValueError, match=r"line 1: longer than"):
         open_corpus(write(tmp_path / "a.jsonl", "x" * 5000))
+
+
+def test_of_two_uris_with_one_name_the_first_counts(tmp_path):
+    (tmp_path / "1.txt").write_text("a text")
+    (tmp_path / "1.key").write_text("cats\n")
+    corpus = open_corpus(tmp_path, vocabulary={"urn:1": "cats", "urn:2": "cats"})
+    assert [record.labels for record in corpus] == [("urn:1",)]

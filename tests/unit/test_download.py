@@ -16,6 +16,7 @@ from polyseme.datasets.download import WebPageError, download
 from tests.archive_server import archive_server
 
 CONTENT = bytes(range(256)) * 4096  # a mebibyte
+module = import_module("polyseme.datasets.download")
 
 
 @pytest.fixture(autouse=True)
@@ -84,6 +85,33 @@ def test_a_dropped_connection_goes_on_where_it_stopped(served, target):
 
 def test_a_connection_that_is_reset_goes_on_where_it_stopped(served, target):
     served.drop_after, served.n_resets = [1000, 5000], 2
+    get(served, target)
+    assert target.read_bytes() == CONTENT
+
+
+def test_a_line_that_drops_again_and_again_is_borne_while_the_file_comes_on(
+    served, target, monkeypatch
+):
+    monkeypatch.setattr(module, "PROGRESS_WORTH_A_NEW_TRY", 500)
+    served.drop_after = [1000] * 5
+    get(served, target, n_tries=2)
+    assert target.read_bytes() == CONTENT
+    assert len(served.asked_ranges) == 6
+
+
+def test_a_weak_tag_is_no_version_to_go_on_with():
+    headers = {"ETag": 'W/"1"', "Last-Modified": "yesterday"}
+    assert module._strong_version(headers) == "yesterday"
+    assert module._strong_version({**headers, "ETag": '"1"'}) == '"1"'
+
+
+def test_only_what_is_missing_has_to_fit_on_the_disk(served, target, monkeypatch):
+    served.drop_after = [1000]
+    with pytest.raises(ConnectionError):
+        get(served, target, n_tries=1)
+    usage = namedtuple("usage", "total used free")
+    left = len(CONTENT) - 1000
+    monkeypatch.setattr(shutil, "disk_usage", lambda folder: usage(left, 0, left))
     get(served, target)
     assert target.read_bytes() == CONTENT
 
@@ -178,9 +206,17 @@ def test_a_wrong_hash_is_refused_and_nothing_is_kept(served, target):
 
 
 def test_a_bad_moment_of_the_server_passes(served, target):
-    served.status = [500, 503]
-    get(served, target)
+    served.status = [500, 503, 408, 425, 429]
+    get(served, target, n_tries=6)
     assert target.read_bytes() == CONTENT
+
+
+def test_every_further_try_waits_twice_as_long(served, target, monkeypatch):
+    waited = []
+    monkeypatch.setattr(module.time, "sleep", waited.append)
+    served.status = [500] * 3
+    download(Archive(served.url), target, n_tries=4, seconds_between=0.5)
+    assert waited == [0.5, 1.0, 2.0]
 
 
 @pytest.mark.parametrize(("status", "n_asked"), [(404, 1), (403, 1), (500, 3)])

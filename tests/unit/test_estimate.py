@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from polyseme import XRLinear, estimate_training
-from polyseme.cost import estimate
-from polyseme.cost.estimate import Range
+from polyseme import TextModel, XRLinear, estimate_training
+from polyseme.cli.estimate import verdict
+from polyseme.cost import estimate, memory
+from polyseme.cost.estimate import Range, Sample
 from polyseme.cost.formulas import (
     JobSize,
     WeightLaw,
@@ -20,7 +22,12 @@ from polyseme.cost.formulas import (
     slowdown,
     uncertainty,
 )
+from polyseme.demo import make_corpus
 from polyseme.estimators.model_parts import contents_of
+from polyseme.machine import phases
+from polyseme.text import TextFeatures
+from polyseme.text import estimate as text_estimate
+from polyseme.text.problem import Pairs
 from tests.small_data import two_senses
 
 SIZE = JobSize(
@@ -187,3 +194,165 @@ def test_bad_input_is_refused_as_fit_refuses_it():
         estimate_training(XRLinear(copies=0), X, Y)
     with pytest.raises(ValueError, match="rows"):
         estimate_training(XRLinear(), X, Y[:4])
+
+
+def test_matcher_and_ranker_have_as_many_classifiers_as_nodes_and_slots():
+    two_each = WeightLaw(2.0, 0.0)
+    assert count_weights(SIZE, two_each, two_each) == (2 * (2 + 64), 2 * 4000)
+
+
+def test_a_document_meets_the_beam_on_every_level_and_then_its_slots():
+    assert prediction_work(SIZE) == 50 * (1 + 2 + 10)
+
+
+def sampled(**taken) -> Sample:
+    facts = {"n_weights": (1, 1), "n_model_bytes": 1, "n_record_bytes": 0}
+    return Sample(
+        **{"size": SIZE, "seconds": {}, "peaks": {}, **facts, **taken}, prediction_seconds=1
+    )
+
+
+def test_training_slows_down_with_its_data_and_matching_with_the_model():
+    sample = sampled(seconds=dict.fromkeys(phase_work(SIZE), 1.0))
+    job = replace(SIZE, n_entries=4 * SIZE.n_entries)
+    found = estimate._phase_seconds(sample, job, model_growth=2.0)
+    assert found[phases.TRAINING_MATCHER] == pytest.approx(4 * slowdown(4))
+    assert found[phases.TRAINING_RANKER] == pytest.approx(4 * slowdown(4))
+    assert found[phases.MATCHING] == pytest.approx(4 * slowdown(2))
+    assert found[phases.ASSIGNING] == 1
+
+
+def test_what_threads_hold_for_every_feature_does_not_grow_with_the_documents():
+    sample = sampled(peaks={phases.TRAINING_MATCHER: 10**8})
+    job = replace(SIZE, n_entries=2 * SIZE.n_entries)
+    found = estimate._phase_peaks(sample, job, 1.0, n_features=1000, n_threads=4)
+    fixed = estimate.BYTES_PER_FEATURE_AND_THREAD * 1000 * 4
+    assert found == {phases.TRAINING_MATCHER: pytest.approx(2 * 10**8 - fixed)}
+
+
+def test_the_peak_is_that_of_the_whole_process_with_what_was_there_before(monkeypatch):
+    monkeypatch.setattr(estimate, "resident_memory", lambda: 10**12)
+    monkeypatch.setattr(estimate, "peak_memory", lambda: 10**12 + 5000)
+    monkeypatch.setattr(estimate, "forget_peak", lambda: True)
+    data = two_senses(n_documents=50)
+    found = estimate_training(XRLinear(n_jobs=1, verbose=0), data.X, data.Y)
+    assert 10**12 < found.peak_bytes.low < found.peak_bytes.high < 10**12 + 10**5
+
+
+def test_the_names_of_labels_count_for_the_size_of_the_model():
+    data = two_senses(n_documents=50)
+    names = [f"label {i}" for i in range(data.Y.shape[1])]
+    model = XRLinear(n_jobs=1, verbose=0)
+    with_names, without = (
+        estimate_training(model, data.X, data.Y, label_names=given).model_bytes.about
+        for given in (names, None)
+    )
+    assert with_names - without == sum(len(name) + 8 for name in names)
+
+
+def test_phases_add_up_to_the_total_where_the_whole_is_larger_than_the_sample(monkeypatch):
+    monkeypatch.setattr(estimate, "FIRST_SAMPLE_ENTRIES", 1)
+    monkeypatch.setattr(estimate, "SAMPLE_SECONDS", 0.0)
+    data = two_senses(n_documents=200)
+    found = estimate_training(XRLinear(n_jobs=1, verbose=0, match_folds=20), data.X, data.Y)
+    assert found.n_sampled == 20
+    assert found.total_seconds.about == pytest.approx(
+        sum(seconds.about for seconds in found.seconds.values())
+    )
+
+
+def test_prediction_is_estimated_in_microseconds_a_document():
+    class Slow(XRLinear):
+        def predict_top_k(self, X, k):
+            time.sleep(0.02)
+            return super().predict_top_k(X, k)
+
+    data = two_senses(n_documents=100)
+    found = estimate_training(Slow(n_jobs=1, verbose=0), data.X, data.Y)
+    assert 200 <= found.microseconds_per_document.about < 5000
+
+
+def test_a_job_fits_if_its_peak_is_no_higher_than_what_is_available():
+    data = two_senses(n_documents=50)
+    model = XRLinear(n_jobs=1, verbose=0)
+    found = replace(estimate_training(model, data.X, data.Y), peak_bytes=Range(10, 5, 20))
+    for available, fits, beginning in (
+        (4, False, "Does NOT fit"),
+        (9, False, "Does NOT fit"),
+        (10, True, "Probably fits"),
+        (19, True, "Probably fits"),
+        (20, True, "Fits: 20 bytes"),
+        (None, None, "This system does not tell"),
+    ):
+        one = replace(found, available_bytes=available)
+        assert one.fits is fits
+        assert verdict(model, one).startswith(beginning)
+
+
+def test_fewer_copies_are_no_advice_where_the_tree_needs_most():
+    data = two_senses(n_documents=50)
+    model = XRLinear(n_jobs=1, verbose=0)
+    found = replace(
+        estimate_training(model, data.X, data.Y), peak_bytes=Range(10, 5, 20), available_bytes=4
+    )
+    for phase, is_named in ((phases.TRAINING_RANKER, True), (phases.LABEL_TREE, False)):
+        said = verdict(model, replace(found, peak_phase=phase))
+        assert f"{phase} needs most" in said
+        assert ("fewer --copies than 2" in said) == is_named
+
+
+def test_a_control_group_limits_what_is_available(tmp_path, monkeypatch):
+    limit, usage = tmp_path / "limit", tmp_path / "usage"
+    usage.write_text("400000\n")
+    monkeypatch.setattr(memory, "_CGROUP_FILES", ((str(limit), str(usage)),))
+    monkeypatch.setattr(memory, "resident_memory", lambda: 7)
+    limit.write_text("1000000\n")
+    assert memory.available_memory() == 600_007
+    limit.write_text("max\n")
+    assert memory.available_memory() > 600_007
+
+
+def test_texts_are_trained_on_twice_and_their_words_are_kept(monkeypatch):
+    corpus = make_corpus(40, seed=0)
+    model = TextModel(TextFeatures(ngrams=(1, 1)), XRLinear(n_jobs=1, verbose=0), verbose=0)
+    data = two_senses(n_documents=50)
+    known = replace(
+        estimate_training(XRLinear(n_jobs=1, verbose=0), data.X, data.Y),
+        seconds={"all": Range.exactly(10)},
+        total_seconds=Range.exactly(10),
+        model_bytes=Range.exactly(1000),
+    )
+    monkeypatch.setattr(text_estimate, "estimate_training", lambda *_, **__: known)
+    found = text_estimate.estimate_text_training(model, Pairs(corpus.texts, corpus.labels))
+    assert found.seconds["Training without held-out documents"] == Range.exactly(9)
+    assert found.seconds["all"] == Range.exactly(10)
+    assert found.total_seconds.about == pytest.approx(
+        sum(seconds.about for seconds in found.seconds.values())
+    )
+    words = TextFeatures(ngrams=(1, 1)).fit(corpus.texts).vocabulary_
+    n_bytes = 4 * len(words) + sum(len(word) + 8 for word in words)
+    assert found.model_bytes == Range.exactly(1000 + n_bytes)
+
+
+def test_folds_count_on_the_way_from_the_sample_to_the_whole(monkeypatch):
+    monkeypatch.setattr(estimate, "FIRST_SAMPLE_ENTRIES", 1)
+    monkeypatch.setattr(estimate, "SAMPLE_SECONDS", 0.0)
+    scaled, seen = estimate._phase_seconds, []
+    monkeypatch.setattr(
+        estimate, "_phase_seconds", lambda *sizes: (seen.append(sizes), scaled(*sizes))[1]
+    )
+    data = two_senses(n_documents=200)
+    estimate_training(XRLinear(n_jobs=1, verbose=0, match_folds=5), data.X, data.Y)
+    ((sample, job, _),) = seen
+    assert (sample.size.match_folds, job.match_folds) == (5, 5)
+
+
+def test_clusters_learn_from_their_own_documents_from_the_beam_or_from_both():
+    narrow = replace(SIZE, beam_size=1)
+    for rows, usual, with_one in (
+        ("teacher-forcing", 2.5, 2.5),
+        ("matcher-aware", 10, 1),
+        ("both", 10, 2.5),
+    ):
+        assert replace(SIZE, training_rows=rows).rows_per_document == usual
+        assert replace(narrow, training_rows=rows).rows_per_document == with_one

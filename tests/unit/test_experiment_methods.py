@@ -8,12 +8,16 @@ import pytest
 from polyseme import XRLinear
 from polyseme.datasets import Dataset
 from polyseme.experiments import all_experiments
+from polyseme.experiments.cells import Cell, Results
 from polyseme.experiments.choices import RowsOfMatcher
 from polyseme.experiments.definition import Method
+from polyseme.experiments.equal_cost import SECOND_SEED, run_two_trees
 from polyseme.experiments.measuring import measure
 from polyseme.experiments.problem import Problem
 from polyseme.experiments.published import PAPER, PLAIN
 from polyseme.experiments.shared_training import fit_once_and_measure
+from polyseme.experiments.tables import Table
+from polyseme.experiments.tuning import run_candidate
 from tests.small_data import two_senses
 
 SMALL = {"max_leaf_size": 10, "beam_size": 2}
@@ -92,3 +96,88 @@ def test_equal_cells_of_experiments_are_seen_to_be_equal(problem):
     assert negatives["copies 2, teacher / teacher"].settings == Method("any").settings
     merge, positives = methods_of("merge", problem), methods_of("positives", problem)
     assert merge["capped, max"].settings == positives["all positives, max"].settings
+
+
+def trainings(monkeypatch):
+    """Note the problem and the seed of every training."""
+    fit, found = Problem.fit, []
+    monkeypatch.setattr(
+        Problem,
+        "fit",
+        lambda self, how, seed: (found.append((self, seed)), fit(self, how, seed))[1],
+    )
+    return found
+
+
+def test_a_candidate_is_judged_on_documents_that_it_was_not_trained_on(problem, monkeypatch):
+    fitted = trainings(monkeypatch)
+    figures = run_candidate(problem, Method("any", SMALL), seed=0)
+    (trial, _), (whole, _) = fitted
+    assert whole is problem
+    n_trained, n_held_out = trial.X_train.shape[0], trial.X_test.shape[0]
+    assert n_trained + n_held_out == problem.X_train.shape[0]
+    assert trial.Y_train.shape[0] == n_trained
+    assert 0.05 < n_held_out / n_trained < 0.2
+    assert figures["held_out_P@1"] != figures["P@1"]
+
+
+def test_the_two_trees_of_an_ensemble_differ_in_their_seeds(problem, monkeypatch):
+    fitted = trainings(monkeypatch)
+    run_two_trees(problem, Method("any", {**PLAIN, **SMALL}), seed=3)
+    assert [seed for _, seed in fitted] == [3, 3 + SECOND_SEED]
+    assert SECOND_SEED > 0
+
+
+def tables_of(experiment, figures):
+    """Return the own tables of an experiment for figures by method."""
+    cells = tuple(Cell(method, 0, {}, found) for method, found in figures.items())
+    sections = all_experiments()[experiment].sections(Results(experiment, {}, cells))
+    assert sections
+    return sections
+
+
+def precisions(percent, **others):
+    return {**{f"P@{k}": percent for k in (1, 3, 5)}, **others}
+
+
+def test_a_setting_is_chosen_by_held_out_documents_alone():
+    sections = tables_of(
+        "tuned",
+        {
+            "defaults": precisions(90.0, **{f"held_out_P@{k}": 50.0 for k in (1, 3, 5)}),
+            "other": precisions(80.0, **{f"held_out_P@{k}": 60.0 for k in (1, 3, 5)}),
+        },
+    )
+    assert any("**other**" in section for section in sections if isinstance(section, str))
+
+
+def test_at_the_same_price_is_the_best_that_costs_no_more():
+    (table,) = tables_of(
+        "equal-cost",
+        {
+            "plain, beam 5": precisions(40.0, prediction_us=5.0, model_bytes=100),
+            "plain, beam 10": precisions(50.0, prediction_us=10.0, model_bytes=300),
+            "plain, beam 20": precisions(60.0, prediction_us=20.0, model_bytes=300),
+            "copies 2, beam 10": precisions(55.0, prediction_us=10.0, model_bytes=200),
+        },
+    )
+    assert [row[:3] for row in table.rows] == [
+        ["copies 2, beam 10, prediction time", "plain, beam 10", "+5.00"],
+        ["copies 2, beam 10, model size", "plain, beam 5", "+15.00"],
+    ]
+
+
+def test_extra_time_is_in_times_of_the_baseline():
+    def timed(seconds):
+        return dict.fromkeys(("training_seconds", "prediction_us", "one_document_us"), seconds)
+
+    (table,) = tables_of("overhead", {"XR-Linear": timed(2.0), "copies 2": timed(3.0)})
+    assert table.rows == [["copies 2", "+0.50", "+0.50", "+0.50"]]
+
+
+def test_the_objective_of_each_round_stands_before_and_after():
+    reaches = {"reaches_before": [10, 20, 30, 40], "reaches_after": [15, 25, 35, 45]}
+    (table,) = tables_of("rounds", {"rounds 4": reaches})
+    assert isinstance(table, Table)
+    assert table.rows[0] == ["round 1", "10.00", "15.00"]
+    assert table.rows[3] == ["round 4", "40.00", "45.00"]

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import os
 import sys
+import time
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from polyseme import metrics
 from polyseme.datasets import Dataset, find
 from polyseme.experiments import all_experiments, memory_guard, paper
 from polyseme.experiments import problem as problem_module
@@ -17,7 +19,7 @@ from polyseme.experiments.cells import Cell, Results
 from polyseme.experiments.definition import Experiment, Method
 from polyseme.experiments.equal_cost import average_top_k
 from polyseme.experiments.figures import save_figure
-from polyseme.experiments.measuring import accuracy, measure
+from polyseme.experiments.measuring import accuracy, measure, prediction_times
 from polyseme.experiments.memory_guard import MemoryGuard
 from polyseme.experiments.problem import Problem
 from polyseme.experiments.report import sections_of, write_report
@@ -264,6 +266,8 @@ def test_the_guard_estimates_once_for_settings_that_need_the_same(problem, monke
     assert len(asked) == 1
     guard.objection({"copies": 1})
     assert len(asked) == 2
+    guard.objection({"match_folds": 0})  # no copy of the documents outside of a fold
+    assert len(asked) == 3
 
 
 def test_running_out_of_memory_skips_the_cell(problem, tmp_path):
@@ -280,7 +284,11 @@ def test_all_figures_of_a_model_are_measured(problem):
     model = problem.fit({"max_leaf_size": 10, "beam_size": 2}, seed=3)
     figures = measure(model, problem)
     assert figures["P@1"] == pytest.approx(100 * model.score(problem.X_test, problem.Y_test))
-    assert figures["reach_train"] >= figures["P@1"] / 2
+    for part in ("train", "test"):
+        rows, truth = getattr(problem, f"X_{part}"), getattr(problem, f"Y_{part}")
+        reached = metrics.reach(model.match(rows).to_scipy(), model.clusters_, truth)
+        assert figures[f"reach_{part}"] == pytest.approx(reached)
+    assert figures["reach_train"] != figures["reach_test"]
     assert 0 < figures["reach_before"] <= figures["reach_after"] <= 100
     assert figures["n_slots"] == model.clusters_.n_slots
     assert figures["max_cluster_size"] == model.clusters_.sizes.max()
@@ -288,6 +296,21 @@ def test_all_figures_of_a_model_are_measured(problem):
     for figure in ("training_seconds", "prediction_us", "one_document_us", "model_bytes"):
         assert figures[figure] > 0
     json.dumps(figures)
+
+
+def test_reach_before_is_that_of_the_first_round_and_after_that_of_the_last(problem):
+    model = problem.fit({"max_leaf_size": 10, "beam_size": 2, "rounds": 3}, seed=3)
+    figures = measure(model, problem)
+    before, after = figures["reaches_before"], figures["reaches_after"]
+    assert len(before) == len(after) == 3
+    assert (figures["reach_before"], figures["reach_after"]) == (before[0], after[-1])
+    assert before[0] != before[-1]
+
+
+def test_single_documents_are_timed_apart_from_all_at_once():
+    taken = prediction_times(lambda X: time.sleep(0.001 * X.shape[0]), np.zeros((100, 1)))
+    assert 1000 <= taken["prediction_us"] < 20_000
+    assert 1000 <= taken["one_document_us"] < 20_000
 
 
 def test_methods_of_one_seed_share_the_tree(problem):
@@ -303,6 +326,23 @@ def test_other_labels_make_another_problem(problem):
     assert fewer.description["fingerprint"] != problem.description["fingerprint"]
     assert len(fewer.propensities.inverse) == 50
     assert "P@1" in accuracy(fewer.fit({}, 0).predict_top_k(fewer.X_test, 5)[0], fewer)
+
+
+def test_other_values_and_other_constants_make_another_problem(problem):
+    described = [problem.description["fingerprint"]]
+    for name in ("X_train", "X_test"):
+        doubled = replace(problem, **{name: getattr(problem, name) * 2})
+        described.append(doubled.description["fingerprint"])
+    assert len(set(described)) == 3
+    for constants in ({"propensity_a": 0.6}, {"propensity_b": 2.6}):
+        assert problem_of(**constants).description != problem.description
+
+
+def test_propensities_are_those_of_the_constants(problem):
+    weighed = problem_of(propensity_a=0.6, propensity_b=2.6).propensities
+    counts = np.bincount(problem.Y_train.indices, minlength=120)
+    expected = metrics.propensities(counts, problem.Y_train.shape[0], a=0.6, b=2.6)
+    np.testing.assert_array_equal(weighed.inverse, expected.inverse)
 
 
 def test_a_public_data_set_brings_its_constants(problem, monkeypatch):

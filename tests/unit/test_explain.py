@@ -18,7 +18,7 @@ from tests.oracles import explain as oracle
 from tests.oracles.beam_search import dense_weights
 from tests.oracles.merging import merge_slots
 from tests.small_data import two_senses
-from tests.small_problems import random_problem
+from tests.small_problems import documents, random_problem
 from tests.without_weights import without_weights
 
 ACTIVATIONS = ["l3-hinge", "sigmoid", "none"]
@@ -219,6 +219,25 @@ def test_a_matcher_that_descends_tells_its_nodes_even_where_the_ranker_has_no_we
     for one, other in zip(found.labels, expected.labels, strict=True):
         assert [slot.margin for slot in one.slots] == [None] * len(one.slots)
         assert [slot.path for slot in one.slots] == [slot.path for slot in other.slots]
+
+
+def test_the_margins_of_slots_are_of_what_the_matcher_makes_of_a_document():
+    model, X = small_model()
+    encoding = copy(model)
+    encoding.matcher_ = SimpleNamespace(
+        match=model.matcher_.match, encode=lambda given, run: documents(2 * X[:1])
+    )
+    found, plain = (explain(one, X[:1], range(12)) for one in (encoding, model))
+    pairs = [
+        (slot.margin, same.margin)
+        for one, other in zip(found.labels, plain.labels, strict=True)
+        for slot in one.slots
+        for same in other.slots
+        if slot.slot == same.slot
+    ]
+    assert pairs
+    for twice, once in pairs:
+        assert twice.total - twice.bias == pytest.approx(2 * (once.total - once.bias))
 
 
 @pytest.mark.timed

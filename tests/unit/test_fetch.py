@@ -12,7 +12,7 @@ import pytest
 import scipy.sparse as sp
 
 from polyseme.datasets import cache_folder, fetch, load, resolve_dataset
-from polyseme.datasets.arranging import sizes_of
+from polyseme.datasets.arranging import arrange, sizes_of
 from polyseme.datasets.catalogue import Archive, CatalogueEntry
 from polyseme.datasets.unpacking import Limits
 from tests.archive_server import archive_server
@@ -197,6 +197,13 @@ def test_data_of_another_size_are_refused_and_leave_nothing(served, cache, tmp_p
     assert given.exists()
 
 
+def test_data_with_other_labels_are_refused(served):
+    twice = sp.hstack([Y_TRAIN, Y_TRAIN], format="csr")
+    served.content = zipped({"Y.trn.npz": npz(twice), "X.trn.npz": npz(X_TRAIN)})
+    with pytest.raises(ValueError, match=r"is not Small-3, which has .* it has .* 6 labels"):
+        fetch_quickly("Small-3")
+
+
 def test_a_cache_that_is_a_file_is_named_with_its_variable(cache):
     cache.write_text("no folder")
     with pytest.raises(ValueError, match=r"cannot be kept in .*cache .*POLYSEME_CACHE"):
@@ -224,6 +231,23 @@ def test_what_was_fetched_is_not_fetched_twice(served):
     fetch_quickly("Small-3", again=True)
     assert len(served.asked_ranges) == 2
     assert is_the_small_set(load("Small-3"))
+
+
+def test_another_cache_may_be_given(served, cache, tmp_path):
+    other = tmp_path / "other"
+    folder = fetch_quickly("Small-3", cache=other)
+    assert folder == other / "datasets" / "Small-3"
+    assert resolve_dataset("Small-3", other) == folder
+    assert not (cache / "datasets").exists()
+
+
+def test_of_several_files_of_a_name_the_one_nearest_to_the_top_is_taken(tmp_path):
+    for home, content in (("a/b", "deep"), ("z", "near")):
+        (tmp_path / "unpacked" / home).mkdir(parents=True)
+        (tmp_path / "unpacked" / home / "train.txt").write_text(content)
+    (tmp_path / "folder").mkdir()
+    arrange(tmp_path / "unpacked", tmp_path / "folder")
+    assert (tmp_path / "folder" / "train.txt").read_text() == "near"
 
 
 def test_a_failed_second_fetch_keeps_the_first(served):

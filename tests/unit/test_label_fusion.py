@@ -4,6 +4,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from polyseme.experiments import label_fusion
 from polyseme.experiments.label_fusion import (
     MODES,
     balanced_groups,
@@ -120,3 +121,10 @@ def test_what_cannot_be_fused_is_refused():
         group_labels(data.X, data.Y, 0, "easy")
     with pytest.raises(ValueError, match="Y has 6 labels, but 5 were fused"):
         fuse_columns(data.Y, np.zeros(5))
+
+
+def test_of_the_features_of_a_label_the_largest_count(monkeypatch):
+    monkeypatch.setattr(label_fusion, "MAX_FEATURES", 2)
+    X, Y = np.array([[3.0, 1.0, -4.0, 2.0]], dtype=np.float32), np.ones((1, 1), dtype=int)
+    found = label_fusion._label_features(sp.csr_array(X), sp.csr_array(Y)).toarray()
+    np.testing.assert_allclose(found, [[0.6, 0, -0.8, 0]], rtol=1e-6)

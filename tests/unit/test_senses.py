@@ -16,7 +16,8 @@ from polyseme.senses.describe import (
     split_order,
     split_scores,
 )
-from polyseme.senses.words import level_words, node_words
+from polyseme.senses.label_list import LabelList
+from polyseme.senses.words import level_words, node_words, slot_words
 from tests.small_problems import clusters_of, sparse
 from tests.without_weights import without_weights
 
@@ -78,6 +79,28 @@ def test_shares_say_how_many_of_the_labels_documents_a_sense_covers(trained):
     assert [sense.documents for sense in senses] == [[], []]
     (pear,) = senses_of(model, "pear")
     assert pear.share == 1
+
+
+def test_the_sense_that_covers_most_of_the_label_comes_first(trained):
+    model = copy(trained[0])
+    first, second = model.clusters_.slots_of(3).tolist()
+    for most, least in ((first, second), (second, first)):
+        model.slot_documents_ = model.slot_documents_.copy()
+        model.slot_documents_[[most, least]] = 30, 10
+        assert [(sense.slot, sense.share) for sense in senses_of(model, "apple")] == [
+            (most, 0.75),
+            (least, 0.25),
+        ]
+
+
+def test_neighbours_with_most_documents_come_first(trained):
+    model = copy(trained[0])
+    model.label_counts_ = np.array([5, 9, 7, 40, 1, 3, 2])
+    found = sorted(senses_of(model, "apple"), key=lambda sense: "pear" not in sense.neighbours)
+    assert [sense.neighbours for sense in found] == [
+        ["plum", "cherry", "pear"],
+        ["server", "phone", "laptop"],
+    ]
 
 
 def test_what_is_listed_is_bounded_and_the_strongest_comes_first(trained):
@@ -229,3 +252,26 @@ def test_without_weights_nothing_speaks_against_calling_slots_senses(trained):
     ]
     assert slots_differ(bare, 3)
     assert slot_similarity(bare, 3) == 1
+
+
+def test_words_that_speak_against_a_slot_take_no_place_from_those_that_speak_for_it():
+    model = with_weights([-5, 3, -4, 2])
+    model.feature_names_ = None
+    assert slot_words(model, 0, 2) == [(1, 1, 3.0), (3, 3, 2.0)]
+    assert slot_words(model, 0, 4) == slot_words(model, 0, 2)
+
+
+def test_labels_are_found_whole_names_first_then_beginnings_then_words(trained):
+    model = copy(trained[0])
+    model.label_names_ = ["a bat", "combat", "bath", "bat", "other", "batman", "tub"]
+    model.label_counts_ = np.array([9, 8, 2, 1, 7, 3, 5])
+    n_found, found = LabelList(model).find("bat")
+    assert n_found == 5
+    assert [one.name for one in found] == ["bat", "batman", "bath", "a bat", "combat"]
+
+
+def test_a_listed_label_says_how_many_senses_it_has_itself(trained):
+    labels = LabelList(trained[0])
+    copies = trained[0].clusters_.copies.tolist()
+    assert len(set(copies)) > 1
+    assert [labels.summary(label).n_senses for label in range(7)] == copies

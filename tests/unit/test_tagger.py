@@ -10,6 +10,7 @@ from sklearn.preprocessing import MultiLabelBinarizer
 
 from polyseme import TextModel, XRLinear, metrics
 from polyseme.demo import make_corpus
+from polyseme.suggestions import Suggestion, named_suggestions
 from polyseme.tagger import open_tagger, tagger_for
 from tests.without_weights import without_weights
 
@@ -84,8 +85,22 @@ def test_evaluating_matrices_gives_the_figures_of_the_metrics(of_texts, of_matri
     assert {name: report["accuracy"][name] for name in plain} == pytest.approx(plain)
     assert report["n_documents"] == len(TEXTS)
     assert 0 < report["threshold"]["precision"] <= 1
+    assert report["threshold"]["threshold"] == 0.5
     by_text = of_texts.evaluate(TEXTS, LABELS)
     assert by_text["accuracy"] == pytest.approx(report["accuracy"])
+
+
+def test_the_constants_of_propensities_count_for_matrices_and_for_texts(of_texts, of_matrices):
+    X, names = of_texts.rows(TEXTS), list(of_texts.model.label_uris_)
+    wrong = LABELS[::-1]  # so that some are missed
+    Y = MultiLabelBinarizer(classes=names, sparse_output=True).fit_transform(wrong)
+    usual, other = (
+        of_matrices.evaluate(X, Y, **constants)["accuracy"]
+        for constants in ({}, {"a": 0.6, "b": 2.6})
+    )
+    assert other == pytest.approx(of_texts.evaluate(TEXTS, wrong, a=0.6, b=2.6)["accuracy"])
+    assert other["P@5"] == usual["P@5"]
+    assert other["PSP@5"] != pytest.approx(usual["PSP@5"])
 
 
 def test_senses_show_texts_of_their_documents_or_those_that_were_kept(of_texts, of_matrices):
@@ -105,6 +120,9 @@ def test_senses_show_texts_of_their_documents_or_those_that_were_kept(of_texts, 
     by_rows = of_matrices.senses("Tank (any)", of_texts.rows(TEXTS), Y, texts=TEXTS, n_documents=3)
     assert [s.documents for s in by_rows] == [s.documents for s in listed]
     assert [s.documents for s in of_texts.senses("tank", [])] == [[] for _ in kept]
+    for n_documents in (1, 7):
+        found = of_texts.senses("tank", TEXTS, LABELS, n_documents=n_documents)
+        assert max(len(sense.documents) for sense in found) == n_documents
 
 
 def test_a_text_and_its_row_have_one_explanation(of_texts, of_matrices):
@@ -120,6 +138,12 @@ def test_what_is_only_of_texts_is_empty_for_matrices(of_texts, of_matrices):
     assert of_matrices.about_texts() == of_matrices.report == {}
     assert (of_matrices.threshold, of_matrices.has_probabilities) == (None, False)
     assert of_texts.sizes() == of_matrices.sizes()
+    sizes = of_texts.classifier.clusters_.sizes
+    assert of_texts.sizes()["cluster_sizes"] == {
+        "smallest": sizes.min(),
+        "median": np.median(sizes),
+        "largest": sizes.max(),
+    }
     assert {"Computing features"} <= set(of_texts.phase_seconds)
     assert of_texts.added_since_report is None
 
@@ -167,3 +191,24 @@ def test_without_weights_and_without_a_tree_a_document_is_explained_as_well():
     found = tagger_for(without_weights(model)).explain(X[:1])
     assert found.labels[0].label == 0
     assert found.labels[0].slots[0].path == []
+
+
+def test_a_threshold_of_zero_leaves_out_scores_below_it():
+    labels, scores = np.array([[2, 0, 1, -1]], dtype=np.int32), np.array([[1.5, 0.0, -0.5, 0.0]])
+    (all_of_them,) = named_suggestions(labels, scores, None, None)
+    assert [one.label for one in all_of_them] == [2, 0, 1]
+    (found,) = named_suggestions(labels, scores, 0.0, None)
+    assert [one.label for one in found] == [2, 0]
+
+
+def test_a_suggestion_as_json_keeps_six_digits_and_its_uri():
+    plain = Suggestion(3, "tank", 0.123456789)
+    assert plain.as_json() == {"label": 3, "name": "tank", "score": 0.123457}
+    assert plain._replace(uri="urn:3").as_json() == {**plain.as_json(), "uri": "urn:3"}
+
+
+def test_without_held_out_documents_scores_are_not_called_probabilities(of_texts):
+    classifier = XRLinear(max_leaf_size=16, verbose=0)
+    model = TextModel(classifier=classifier, held_out=0, verbose=0).fit(TEXTS[:60], LABELS[:60])
+    assert not tagger_for(model).has_probabilities
+    assert of_texts.has_probabilities

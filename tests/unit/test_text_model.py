@@ -25,7 +25,7 @@ from polyseme.inputs.names import Names
 from polyseme.machine.progress import Progress
 from polyseme.tagger import tagger_for
 from polyseme.text import Record, TextFeatures
-from polyseme.text.evaluation import Judged, cross_checked
+from polyseme.text.evaluation import Judged, by_label_frequency, cross_checked
 from polyseme.text.examples import best_documents
 from polyseme.text.measuring import measure_held_out
 from polyseme.text.problem import as_new_documents, read_problem
@@ -121,6 +121,49 @@ def test_the_report_agrees_with_an_evaluation_on_new_texts(model):
     for figures in (report, measured):
         n_true = sum(row["n_true"] for row in figures["by_label_frequency"])
         assert n_true > figures["n_documents"]
+
+
+def test_a_narrower_beam_is_reported_to_reach_less(model):
+    narrow = TextModel(
+        TextFeatures(ngrams=(1, 1)), XRLinear(**{**SMALL, "beam_size": 1}), verbose=0
+    )
+    narrow.fit(TRAINING.texts, TRAINING.labels)
+    assert narrow.report_["reach"] < model.report_["reach"] - 1
+
+
+def test_every_phase_of_the_training_is_timed(model):
+    assert set(model.classifier_.phase_seconds_) < set(model.phase_seconds_)
+    assert {
+        "Counting words and labels",
+        "Computing features",
+        "Training without held-out documents",
+        "Measuring held-out documents",
+        "Choosing examples",
+    } < set(model.phase_seconds_)
+
+
+def test_labels_are_counted_apart_by_their_training_documents():
+    first = np.arange(6, dtype=np.int32)
+    top = np.stack([first, (first + 1) % 6], axis=1)
+    judged = Judged.judge(top, np.ones((6, 2), dtype=np.float32), sp.eye_array(6, format="csr"))
+    rows = by_label_frequency(judged, np.array([0, 1, 2, 3, 9, 10]), k=1)
+    assert [(row["least"], row["most"], row["n_labels"]) for row in rows] == [
+        (0, 0, 1),
+        (1, 2, 2),
+        (3, 9, 2),
+        (10, 29, 1),
+    ]
+    assert [row["n_suggested"] for row in rows] == [1, 2, 2, 1]
+    assert {(row["precision"], row["recall"]) for row in rows} == {(100, 100)}
+
+
+@pytest.mark.parametrize(
+    ("n_documents", "n_held_out"), [(19, 0), (20, 2), (1000, 100), (10**6, 20_000)]
+)
+def test_of_few_documents_none_are_held_out_and_of_many_no_more_than_needed(
+    n_documents, n_held_out
+):
+    assert TextModel(held_out=0.1).count_held_out(n_documents) == n_held_out
 
 
 def test_a_wanted_precision_is_reached_on_held_out_documents():

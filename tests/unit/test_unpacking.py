@@ -125,11 +125,12 @@ def test_links_and_devices_in_a_zip_are_refused(unpacked, mode):
 
 
 @pytest.mark.parametrize("kind", ["zip", "tar.gz"])
-def test_a_bomb_is_refused_before_it_goes_off(unpacked, kind):
+def test_a_bomb_is_refused_before_it_goes_off(unpacked, kind, tmp_path):
     content = PACKERS[kind]({"bomb": bytes(5 << 20)})
     assert len(content) < 1 << 14
     with pytest.raises(ValueError, match=r"would take more than 65,536 bytes"):
         unpacked(content)
+    assert list((tmp_path / "inside" / "folder").iterdir()) == []
 
 
 def test_a_bomb_that_says_nothing_of_its_size_is_stopped(unpacked, tmp_path):

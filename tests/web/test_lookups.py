@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from copy import copy
+
 import pytest
 from fastapi.openapi.models import OpenAPI
 
 import polyseme
 from polyseme.senses.describe import ENOUGH_TO_SPLIT, most_split, senses_of, slots_differ
 from polyseme.server import schemas
+from polyseme.server.catalogue import Catalogue
 from polyseme.server.model_store import ModelStore
 from tests.web.conftest import TEXT, assert_problem, client_with
 from tests.without_weights import without_weights
@@ -231,6 +234,7 @@ def test_models_are_described(client):
     assert found[1]["n_labels"] == 24
     assert "path" not in found[0]
     assert [one["has_probabilities"] for one in found] == [True, False, False]
+    assert not {"n_jobs", "verbose"} & set(found[0]["parameters"])  # of the machine, not the model
 
 
 @pytest.mark.parametrize(
@@ -310,3 +314,14 @@ def test_openapi_says_that_a_token_is_needed(store):
 def test_no_page_loads_scripts_from_elsewhere(client):
     assert client.get("/docs").status_code == 404
     assert client.get("/redoc").status_code == 404
+
+
+def test_labels_that_have_uris_are_listed_with_them(store):
+    tagger = copy(store.current().tagger)
+    assert "uri" not in Catalogue(tagger).summary(3)
+    tagger.label_uris = [f"urn:{label}" for label in range(tagger.classifier.n_labels_)]
+    label = Catalogue(tagger).label(3)
+    neighbours = [one for sense in label["senses"] for one in sense["neighbours"]]
+    assert neighbours
+    for one in (label, *neighbours):
+        assert one["uri"] == f"urn:{one['label']}"

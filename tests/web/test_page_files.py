@@ -53,6 +53,8 @@ def test_a_file_that_is_known_is_not_sent_again(client):
     again = client.get("/page/main.js", headers={"If-None-Match": first.headers["etag"]})
     assert again.status_code == 304
     assert again.content == b""
+    older = client.get("/page/main.js", headers={"If-None-Match": '"of an older one"'})
+    assert (older.status_code, older.content) == (200, first.content)
 
 
 @pytest.mark.parametrize("name", ["other.js", "..%2Fapp.py", "%2e%2e/app.py"])

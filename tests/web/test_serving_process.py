@@ -17,8 +17,10 @@ import httpx
 import pytest
 
 from polyseme.demo import make_corpus
+from polyseme.server import running
 from polyseme.server.running import _listening
-from tests.end_to_end.command_line import refuse
+from polyseme.server.settings import ServerSettings
+from tests.end_to_end.command_line import refuse, run
 from tests.web.conftest import (
     TEXT,
     assert_problem,
@@ -195,3 +197,42 @@ def test_without_the_extra_a_sentence_says_how_to_get_it(monkeypatch):
 def test_answers_do_not_wait_for_the_client_to_confirm_a_part_of_them():
     with _listening("127.0.0.1", 0) as listener:
         assert listener.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+
+
+def test_options_of_serve_reach_the_server(plain_folder, monkeypatch):
+    asked = {}
+
+    def serve(paths, settings, *, on_start, **others):
+        asked.update(others, paths=paths, settings=settings)
+        on_start("http://address")
+
+    monkeypatch.setattr(running, "serve", serve)
+    limits = {"max_body": 6, "max_text": 5, "max_batch": 7, "max_concurrent": 8}
+    options = [f"--{name.replace('_', '-')}={value}" for name, value in limits.items()]
+    options += ["--grace=9", "--reload-seconds=0.5", "--token=secret", "--threads=2"]
+    said = run("serve", f"mine={plain_folder}", *options, "--host=0.0.0.0", "--access-log").stderr
+    assert "everybody" not in said
+    assert asked == {
+        "paths": {"mine": plain_folder},
+        "settings": ServerSettings(token="secret", reload_seconds=0.5, n_threads=2, **limits),
+        "host": "0.0.0.0",
+        "port": 8000,
+        "grace_seconds": 9,
+        "access_log": True,
+    }
+
+
+@pytest.mark.parametrize(
+    ("host", "is_open"),
+    [
+        ("127.0.0.1", False),
+        ("localhost", False),
+        ("::1", False),
+        ("192.168.0.7", True),
+        ("0.0.0.0", True),
+    ],
+)
+def test_who_lets_everybody_in_is_told_so(plain_folder, monkeypatch, host, is_open):
+    monkeypatch.setattr(running, "serve", lambda *_, on_start, **__: on_start("http://address"))
+    said = run("serve", plain_folder, "--host", host).stderr
+    assert ("everybody who can reach this machine may ask" in said) == is_open

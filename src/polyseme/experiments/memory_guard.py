@@ -20,6 +20,7 @@ RELEVANT = (
     "copies",
     "rounds",
     "assignment",
+    "match_folds",
     "max_cluster_size",
     "branching",
     "max_leaf_size",
