@@ -55,6 +55,57 @@ TEST("a beam keeps the best children, the lower of equals first") {
     CHECK(walk_one(documents, 0, 1, levels, scratch).nodes[0] == 1);
     CHECK(walk_one(documents, 1, 1, levels, scratch).nodes[0] == 4);  // 9 and 8 are below the worse node
     for (const int i : {0, 1, 2}) CHECK(walk_one(documents, i, 1000, levels, scratch).size() == 5);
+    const Beam both = walk_one(documents, 1, 2, levels, scratch);
+    CHECK(both.nodes[0] == 0 && both.nodes[1] == 1);  // without an activation, a child may exceed its parent
+    const std::vector<int32_t> one_each{0, 1, 2, 3, 4};
+    const SlotTable table(*lower.level, one_each, 5);
+    RankScratch rank_scratch;
+    int32_t labels[2];
+    float scores[2];
+    CHECK(rank_top_k(*lower.level, table, document_of(documents.view, 1), walk_one(documents, 1, 2, {upper.level.get()}, scratch),
+                     Activation::none, Merge::max, 2, rank_scratch, labels, scores) == 2);
+    CHECK(labels[0] == 0 && labels[1] == 1);
+}
+
+TEST("a node that is as good as the worst so far is still looked at, for a lower number") {
+    // The better node's second child ties with the only child of the other one, which comes before it.
+    const TableLevel top({0, 2}, {{0.5f, 2.f}}), bottom({0, 1, 3}, {{2.f, 2.f, 0.5f}});
+    const Documents documents({0});
+    BeamScratch scratch;
+    const Beam deep = walk_one(documents, 0, 2, {top.level.get(), bottom.level.get()}, scratch, Activation::l3_hinge);
+    CHECK(deep.nodes[0] == 1 && deep.nodes[1] == 0);
+    const Beam beam = walk_one(documents, 0, 2, {top.level.get()}, scratch, Activation::l3_hinge);
+    CHECK(beam.nodes[0] == 1);
+    const std::vector<int32_t> one_each{0, 1, 2};
+    const SlotTable table(*bottom.level, one_each, 3);
+    RankScratch rank_scratch;
+    int32_t labels[2];
+    float scores[2];
+    CHECK(rank_top_k(*bottom.level, table, document_of(documents.view, 0), beam, Activation::l3_hinge, Merge::max, 2,
+                     rank_scratch, labels, scores) == 2);
+    CHECK(labels[0] == 1 && labels[1] == 0);
+}
+
+TEST("a label counts once though its slots are equal, and by the slots that this document has reached") {
+    const TableLevel top({0, 2}, {{2.f, 1.f}}), bottom({0, 1, 2}, {{0.25f, 0.25f}});
+    const std::vector<int32_t> the_same{0, 0};
+    const SlotTable table(*bottom.level, the_same, 1);
+    const Documents documents({0});
+    BeamScratch beam_scratch;
+    RankScratch scratch;
+    for (const Merge merge : {Merge::mean, Merge::sum}) {
+        for (const int32_t n_reached : {2, 1}) {
+            const Beam beam = walk_one(documents, 0, n_reached, {top.level.get()}, beam_scratch);
+            std::vector<std::pair<int32_t, float>> all;
+            rank_all(*bottom.level, table, document_of(documents.view, 0), beam, Activation::none, merge, scratch, all);
+            CHECK(all.size() == 1);
+            CHECK(all[0].second == (merge == Merge::mean ? 0.25f : 0.25f * float(n_reached)));
+            int32_t label[2];
+            float score[2];
+            CHECK(rank_top_k(*bottom.level, table, document_of(documents.view, 0), beam, Activation::none, merge, 2,
+                             scratch, label, score) == 1);
+        }
+    }
 }
 
 TEST("documents walk the same alone and in many threads") {

@@ -90,6 +90,34 @@ TEST("more clusters than two bytes can number, and long lists of them") {
     }
 }
 
+TEST("records at the borders of their kinds give their weights back") {
+    std::vector<int64_t> starts{0};
+    for (int c = 0; c < 5000; ++c) starts.push_back(starts.back() + (c < 200 ? 82 : 1));
+    // As many rows as a short list has at most and some more, and one a little longer than two bytes can tell.
+    const int64_t n_rows[] = {248, 249, 250, 251, 252, 253, 254};
+    std::vector<std::vector<float>> table(8, std::vector<float>(starts.back(), 0.f));
+    for (size_t f = 0; f < 7; ++f)
+        for (int64_t row = 0; row < n_rows[f]; ++row) table[f][starts[200 + 3 * row]] = 1 + float(row);
+    for (int64_t slot = 0; slot < starts[200]; ++slot) table[7][slot] = 1 + float(slot);
+    const TableLevel made(starts, table);
+    CHECK(made.weights.record_sizes[7] > UINT16_MAX && made.weights.record_sizes[7] < 72'000);
+    for (int64_t f = 0; f < 8; ++f) {
+        std::vector<float> weights(starts.back(), 0.f);
+        made.level->for_each_weight(f, [&](int64_t slot, float weight) { weights[slot] = weight; });
+        CHECK(weights == table[f]);
+    }
+    LevelWeights too_large;
+    RecordWriter writer(2, 1, too_large);
+    writer.announce_row(0, UINT32_MAX);
+    bool refused = false;
+    try {
+        writer.announce_row(0, 1);
+    } catch (const std::length_error&) {
+        refused = true;
+    }
+    CHECK(refused);
+}
+
 TEST("the weights of a slot come back by feature") {
     const auto starts = clusters_of(9, 11);
     const auto table = random_table(40, starts.back(), 6);
@@ -211,7 +239,7 @@ TEST("all ways to add rows agree") {
     }
 }
 
-TEST("whatever the bytes are, a level is refused or stays within its arrays") {
+TEST("whatever the bytes are, a level is refused or stays within its arrays and agrees with itself") {
     const auto starts = clusters_of(70, 9);
     const TableLevel good(starts, random_table(24, starts.back(), 7), true);
     Random random(9);
@@ -226,11 +254,24 @@ TEST("whatever the bytes are, a level is refused or stays within its arrays") {
         view.bytes = spoilt.bytes;
         try {
             const LinearLevel level(view);
+            std::vector<float> sums(level.n_slots(), 0.f);
+            for (const int32_t f : features) {
+                int64_t before = -1;
+                level.for_each_weight(f, [&](int64_t slot, float weight) {
+                    CHECK(slot > before && slot < level.n_slots());
+                    before = slot;
+                    sums[slot] += weight;
+                });
+            }
             FoundRows found;
             level.find({features, values}, asked, found);
             std::vector<float> scores(16);
-            for (size_t rank = 0; rank < asked.size(); ++rank)
-                level.score(asked[rank], found, rank, 1.f, Activation::l3_hinge, scores.data());
+            for (size_t rank = 0; rank < asked.size(); ++rank) {
+                const int32_t c = asked[rank];
+                level.score(c, found, rank, 1.f, Activation::none, scores.data());
+                for (int64_t j = 0; j < level.size(c); ++j)
+                    CHECK(std::fabs(scores[j] - sums[level.first_slot(c) + j]) < 1e-3f);
+            }
         } catch (const std::invalid_argument&) {
             ++n_refused;
         }
@@ -240,11 +281,13 @@ TEST("whatever the bytes are, a level is refused or stays within its arrays") {
     std::vector<uint32_t> sizes = good.weights.record_sizes;
     view.record_sizes = sizes.data();
     sizes[3] += 1;
-    bool refused = false;
-    try {
-        LinearLevel{view};
-    } catch (const std::invalid_argument&) {
-        refused = true;
+    for (const bool is_trusted : {false, true}) {
+        bool refused = false;
+        try {
+            LinearLevel(view, is_trusted);
+        } catch (const std::invalid_argument&) {
+            refused = true;
+        }
+        CHECK(refused);
     }
-    CHECK(refused);
 }

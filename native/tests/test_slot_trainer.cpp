@@ -11,14 +11,14 @@ using namespace polyseme;
 namespace {
 
 // Owns what a task looks at. Document i has feature i % n_features and some others; label l is
-// on the documents with feature l. Clusters overlap.
+// on the documents with feature l. Clusters overlap. Some documents have a feature of their own.
 struct Problem {
     std::vector<int64_t> x_starts{0}, row_starts{0}, positive_starts{0}, slot_starts{0};
     std::vector<int32_t> x_columns, row_documents, positive_documents, slot_targets;
     std::vector<float> x_values;
     SlotTask task;
 
-    Problem(int32_t n_documents, int32_t n_features, int32_t n_clusters, int32_t n_slots) {
+    Problem(int32_t n_documents, int32_t n_features, int32_t n_clusters, int32_t n_slots, int32_t n_own = 0) {
         Random random(3);
         std::vector<std::vector<int32_t>> having(n_features);
         for (int32_t i = 0; i < n_documents; ++i) {
@@ -27,6 +27,10 @@ struct Problem {
                 x_columns.push_back(f);
                 x_values.push_back(0.5f);
                 having[f].push_back(i);
+            }
+            if (i < n_own) {
+                x_columns.push_back(n_features + i);
+                x_values.push_back(0.7f);
             }
             x_starts.push_back(static_cast<int64_t>(x_columns.size()));
         }
@@ -42,7 +46,7 @@ struct Problem {
                 slot_targets.push_back((c + s) % n_features);
             slot_starts.push_back(static_cast<int64_t>(slot_targets.size()));
         }
-        view(task.documents.sparse, x_starts, x_columns, n_features);
+        view(task.documents.sparse, x_starts, x_columns, n_features + n_own);
         task.documents.sparse.values = x_values.data();
         view(task.training_rows, row_starts, row_documents, n_documents);
         view(task.positives, positive_starts, positive_documents, n_documents);
@@ -112,8 +116,9 @@ TEST("a cluster so large that its slots are spread over threads is trained the s
 
 TEST("a cluster is trained the same alone and among others, whether whole, in pieces or in place") {
     for (const int32_t n_features : {40, 400}) {  // a copy is larger than the weights, or smaller
-        for (const int64_t max_entries_whole : {int64_t{300}, int64_t{1} << 20}) {
-            Problem problem(120, n_features, 9, 21);
+        // From less than a cluster's entries to more than those of all clusters together.
+        for (const int64_t max_entries_whole : {int64_t{300}, int64_t{2000}, int64_t{20000}, int64_t{1} << 20}) {
+            Problem problem(120, n_features, 9, 21, 30);
             problem.task.max_entries_whole = max_entries_whole;
             const auto whole = problem.train(2);
             const int32_t number = 4;
@@ -142,6 +147,14 @@ TEST("clusters without rows or slots do no harm, and pruning keeps what it is to
     for (const float weight : large) CHECK(std::fabs(weight) >= 0.3f);
     CHECK(problem.weights(problem.train(2, {0.f, 3})).size() == 2 * 5 * 3);
     CHECK(problem.weights(problem.train(2, {1e9f, 0})).empty());
+}
+
+TEST("training tells how many slots are done") {
+    const Problem problem(60, 20, 4, 5);
+    int64_t last = 0;
+    RunControl control([&](int64_t done) { last = done; });
+    train_clusters(problem.task, {}, {}, true, 0, 3, control);
+    CHECK(last == 3 * 5);
 }
 
 TEST("training that is asked to stop ends with Interrupted") {
