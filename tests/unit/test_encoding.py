@@ -3,9 +3,11 @@
 import numpy as np
 import pytest
 
-from polyseme import XRLinear
+import polyseme
+from polyseme import XRLinear, explain
 from polyseme.backbones.linear.matcher import LinearTreeMatcher
 from polyseme.backbones.linear.ranker import LinearSlotRanker
+from polyseme.files import kinds
 from polyseme.inputs.documents import Documents
 from polyseme.inputs.features import check_features
 from polyseme.machine.run import Run
@@ -22,9 +24,6 @@ class EncodingMatcher(LinearTreeMatcher):
         scores = self.match(documents, 4, run).to_scipy().toarray()
         return Documents(documents.sparse, np.ascontiguousarray(scores, dtype=np.float32))
 
-    def fused_with(self, ranker, clusters):
-        return None
-
 
 class WatchingRanker(LinearSlotRanker):
     def fit(self, documents, task, run):
@@ -33,6 +32,8 @@ class WatchingRanker(LinearSlotRanker):
 
 
 class Encoding(XRLinear):
+    kind = "encoding"
+
     def make_matcher(self):
         return EncodingMatcher(self._how(), activation=self.activation)
 
@@ -73,3 +74,29 @@ def test_an_update_trains_the_ranker_on_what_the_new_matcher_makes(model, data):
     seen = grown.ranker_.learned_from.dense
     np.testing.assert_array_equal(seen, encoded(grown, data.X).dense)
     assert (seen != encoded(model, data.X).dense).any()
+
+
+def test_prediction_never_walks_past_what_the_matcher_makes(model, data):
+    assert model._walk is None
+    many = model.predict_top_k(data.X, 3)
+    for i in range(3):
+        for one, all_of_them in zip(model.predict_top_k(data.X[[i]], 3), many, strict=True):
+            np.testing.assert_array_equal(one[0], all_of_them[i])
+
+
+def test_a_saved_one_answers_the_same(model, data, tmp_path, monkeypatch):
+    monkeypatch.setitem(kinds.METHODS, "encoding", f"{__name__}:Encoding")
+    model.save(tmp_path / "model")
+    loaded = polyseme.load(tmp_path / "model")
+    assert loaded.layout_ == (data.X.shape[1], 0)
+    assert loaded.seen_layout_ == (data.X.shape[1], model.clusters_.n_clusters)
+    for one, other in zip(
+        loaded.predict_top_k(data.X, 4), model.predict_top_k(data.X, 4), strict=True
+    ):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_a_margin_counts_what_the_matcher_makes_and_has_no_name_for_it(model, data):
+    slot = explain.explain(model, data.X[[0]], n_labels=1, n_features=1000).labels[0].slots[0]
+    assert max(word.feature for word in slot.margin.contributions) >= data.X.shape[1]
+    assert max(word.feature for word in slot.path[0].margin.contributions) < data.X.shape[1]
