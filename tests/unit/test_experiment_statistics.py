@@ -5,6 +5,7 @@ import pytest
 from scipy import stats
 
 from polyseme.experiments.statistics import (
+    Comparison,
     compare_hits,
     compare_seeds,
     hits_from_text,
@@ -86,3 +87,9 @@ def test_hits_come_back_from_their_text():
     text = hits_to_text(hits)
     assert len(text) == 100
     np.testing.assert_array_equal(hits_from_text(text), hits)
+
+
+def test_a_loss_is_as_clear_as_a_gain():
+    for difference in (-2.0, 2.0):
+        assert Comparison(difference, 1.0, 3).is_clear
+        assert not Comparison(difference, 3.0, 3).is_clear

@@ -216,6 +216,13 @@ def test_an_equal_cell_of_another_experiment_is_taken_over(problem, tmp_path):
     assert results.values("a", "P@1").tolist() == [10, 11]
 
 
+def test_an_equal_cell_of_other_data_is_not_taken_over(problem, tmp_path):
+    Counted("first").run(problem_of(seed=1), tmp_path)
+    second = Counted("second")
+    second.run(problem, tmp_path)
+    assert len(second.ran) == 4
+
+
 def test_methods_with_equal_settings_run_once_and_both_have_results(problem, tmp_path):
     ran = []
 
@@ -373,6 +380,8 @@ def test_scores_of_two_trees_are_averaged():
     second = Answering([[1, 3, 2], [-1, -1, -1]], [[0.8, 0.1, 0.3], [0.0, 0.0, 0.0]])
     top = average_top_k([first, second], None, 3)
     assert top.tolist() == [[1, 3, 2], [2, -1, -1]]
+    negative = Answering([[3, -1]], [[-0.5, 0.0]])
+    assert average_top_k([negative, negative], None, 2).tolist() == [[3, -1]]
 
 
 def test_a_report_has_tables_comparisons_and_what_the_paper_says(problem, tmp_path):

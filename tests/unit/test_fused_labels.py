@@ -46,6 +46,7 @@ def words(labels):
 
 def test_a_fused_problem_has_the_same_documents_and_fewer_labels(problem):
     fused_label, fused = fused_problem(problem, "hard", 3, seed=1)
+    assert (fused_label != fused_problem(problem, "hard", 3, seed=2)[0]).any()
     assert fused.Y_train.shape == (600, 14)
     assert fused.Y_test.shape == (160, 14)
     assert fused.X_train is problem.X_train

@@ -42,6 +42,13 @@ def test_texts_and_their_features_get_the_same_suggestions(of_texts):
     assert len(of_texts.suggest(TEXTS[:1], 4, threshold=0)[0]) == 4
 
 
+def test_suggestions_of_texts_are_those_of_the_model_with_its_probabilities(of_texts, text_model):
+    assert of_texts.suggest(TEXTS[:5], 4) == text_model.suggest(TEXTS[:5], 4)
+    _, scores = of_texts.rank(TEXTS[:5], 4)
+    assert (of_texts.shown(scores) == text_model.calibration_(scores)).all()
+    assert (of_texts.shown(scores) != scores).any()
+
+
 def test_suggestions_of_matrices_are_what_the_estimator_predicts(of_texts, of_matrices):
     X = of_texts.rows(TEXTS[:5])
     labels, scores = of_matrices.classifier.predict_top_k(X, 3)
