@@ -39,7 +39,8 @@ struct OneFeature : LocalRows {
     }
 };
 
-// The same random numbers as sparse entries and as dense columns.
+// The same random numbers as sparse entries and as dense columns. Rows are much alike, so that what one
+// of them learns matters to the next.
 struct SameNumbers {
     std::vector<float> numbers;  // row after row
     std::vector<int32_t> columns;
@@ -50,7 +51,8 @@ struct SameNumbers {
         dense.n_dense = sparse.n_features = n_columns;
         dense.feature_sums.assign(n_columns, 0);
         for (int32_t e = 0; e < n_rows * n_columns; ++e) {
-            numbers.push_back((float(random.below(2000)) / 1000 - 1) / std::sqrt(float(n_columns)));
+            const float noise = float(random.below(2000)) / 1000 - 1;
+            numbers.push_back((noise + (e % n_columns % 2 == 0 ? 3 : -3)) / std::sqrt(float(n_columns)));
             columns.push_back(e % n_columns);
         }
         for (int32_t i = 0; i < n_rows; ++i) {
@@ -59,7 +61,7 @@ struct SameNumbers {
             const float squares = add_dense_row(dense.dense[i], n_columns, dense.feature_sums.data());
             float expected = 0;
             for (int32_t j = 0; j < n_columns; ++j) expected += numbers[begin + j] * numbers[begin + j];
-            CHECK(std::fabs(squares - expected) < 1e-5f);
+            CHECK(std::fabs(squares - expected) < 1e-4f);
             dense.rows.push_back({0, 0, squares, 0});
             sparse.rows.push_back({begin, begin + n_columns, squares, 0});
         }
@@ -109,7 +111,7 @@ TEST("dense columns give the weights of the same numbers as sparse entries") {
                     Random random(n_rows);
                     for (int32_t at = 0; at < n_rows * n_lanes; ++at)
                         sparse.targets[at] = dense.targets[at] = random.below(3) == 0 ? 1 : -1;
-                    const SolverOptions exact{loss, 1.f, 1e-5f, 3000, 0.5f};
+                    const SolverOptions exact{loss, 1.f, 1e-4f, 3000, 0.5f};
                     sparse.solve(same.sparse, exact, RunControl());
                     dense.solve(same.dense, exact, RunControl());
                     for (int at = 0; at < n_columns * n_lanes; ++at)
