@@ -18,7 +18,8 @@ struct Lanes {
 
     void solve(const LocalRows& rows, const SolverOptions& options, const RunControl& control) {
         SolverScratch scratch;
-        solve_lanes(rows, {n_lanes, targets, duals, weights, bias_weights}, options, Random(1), scratch, control);
+        solve_lanes(rows, {n_lanes, targets, duals, weights, bias_weights}, options, Random(1), scratch,
+                    control);
     }
 };
 
@@ -27,7 +28,8 @@ struct OneFeature : LocalRows {
     std::vector<int32_t> zeros;
     std::vector<float> given;
 
-    explicit OneFeature(const std::vector<float>& row_values) : zeros(row_values.size(), 0), given(row_values) {
+    explicit OneFeature(const std::vector<float>& row_values)
+        : zeros(row_values.size(), 0), given(row_values) {
         features = zeros.data();
         values = given.data();
         n_features = 1;
@@ -79,8 +81,8 @@ TEST("each lane finds the solution of its own problem") {
     const OneFeature rows({1, 2});
     for (const int n_lanes : {8, 16}) {
         Lanes lanes{n_lanes};
-        lanes.targets[0] = 1;  // lane 0: the first row alone, positive
-        lanes.targets[1] = -1;  // lane 1: the same, negative
+        lanes.targets[0] = 1;            // lane 0: the first row alone, positive
+        lanes.targets[1] = -1;           // lane 1: the same, negative
         lanes.targets[n_lanes - 1] = 1;  // last lane: both rows, on different sides
         lanes.targets[2 * n_lanes - 1] = -1;
         lanes.solve(rows, {Loss::squared_hinge, 1.f, 1e-6f, 1000, 0.f}, RunControl());
