@@ -200,6 +200,22 @@ def test_a_training_of_too_many_slots_or_another_number_of_bits_is_refused():
         train(65537)
 
 
+def test_documents_of_different_lengths_or_with_too_many_features_are_refused():
+    def match(sparse_part, dense_part):
+        matching = _native.Predictor([level()], None, None, 0, 2, "none")
+        matching.match(SimpleNamespace(sparse=sparse_part, dense=dense_part), 1, 1, None)
+
+    block = np.ones((3, 1), dtype=np.float32)
+    with pytest.raises(ValueError, match="X: sparse and dense features differ in rows"):
+        match(sparse(np.ones((2, 1))), block)
+    one = sparse(np.ones((3, 1)))
+    wide = SimpleNamespace(
+        starts=one.starts, columns=one.columns, values=one.values, n_columns=2**31
+    )
+    with pytest.raises(ValueError, match="X has too many features"):
+        match(wide, None)
+
+
 def test_features_and_labels_of_different_lengths_are_not_written():
     with pytest.raises(ValueError, match="X and Y differ in their number of rows"):
         _native.format_text(sparse(np.ones((2, 2))), pattern(np.ones((3, 2))))
