@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "check.hpp"
+#include "dense_rows.hpp"
 #include "slot_solver.hpp"
 
 using namespace polyseme;
@@ -138,6 +139,13 @@ TEST("features that no other row has, and a large bias, count in the solution") 
         CHECK(close(lanes.duals[0], a) && close(lanes.duals[8], b));
         CHECK(close(lanes.bias_weights[0], bias * (a + b)));
     }
+}
+
+TEST("products of rows that overflow count as nothing") {
+    const float row[3] = {1, 2, 3}, huge[3] = {3e38f, 3e38f, 3e38f};
+    const float* const rows[] = {row, huge, row, huge};
+    const RowProducts products(rows, 3);
+    CHECK(products.of[1][0] == 0 && products.of[3][1] == 0 && products.of[2][0] == 14);
 }
 
 TEST("large weights are found on both sides of zero") {
