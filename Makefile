@@ -34,6 +34,7 @@ test: lint native-test
 lint: $(VENV)/installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/clang-format --dry-run -Werror $(filter native/%,$(NATIVE))
 	$(BIN)/mypy
 
 native-test: $(VENV)/installed-dev

@@ -27,9 +27,8 @@ bool comes_first(const Wish& wish, const Wish& other) {
 
 // The label's greedy cover, continued from its slots over clusters with room until nothing is left
 // to gain. Gains never increase along the way.
-void append_wishes(const AssignmentProblem& problem, int32_t label,
-                   const std::vector<int32_t>& slots, const std::vector<int64_t>& room,
-                   LabelCover& cover, std::vector<Wish>& wishes) {
+void append_wishes(const AssignmentProblem& problem, int32_t label, const std::vector<int32_t>& slots,
+                   const std::vector<int64_t>& room, LabelCover& cover, std::vector<Wish>& wishes) {
     cover.load(label);
     const auto candidates = problem.candidates.row(label);
     for (const int32_t cluster : slots)
@@ -38,8 +37,7 @@ void append_wishes(const AssignmentProblem& problem, int32_t label,
     for (;;) {
         int32_t best = -1;
         for (int32_t rank = 0; rank < cover.n_ranks(); ++rank)
-            if (cover.gain(rank) > (best < 0 ? 0 : cover.gain(best)) &&
-                room[cover.cluster(rank)] > 0)
+            if (cover.gain(rank) > (best < 0 ? 0 : cover.gain(best)) && room[cover.cluster(rank)] > 0)
                 best = rank;
         if (best < 0) return;
         const float score = problem.candidates.scores[cover.entry(best)];
@@ -50,8 +48,8 @@ void append_wishes(const AssignmentProblem& problem, int32_t label,
 
 }  // namespace
 
-ChosenClusters choose_adaptive(const AssignmentProblem& problem, int64_t copies,
-                               int64_t max_cluster_size, int n_threads, RunControl& control) {
+ChosenClusters choose_adaptive(const AssignmentProblem& problem, int64_t copies, int64_t max_cluster_size,
+                               int n_threads, RunControl& control) {
     const int64_t n_labels = problem.n_labels();
     const ChosenClusters first_slots = choose_capped(problem, 1, max_cluster_size, control);
     std::vector<std::vector<int32_t>> slots(n_labels);

@@ -102,17 +102,14 @@ ChosenClusters choose_closed_form(const AssignmentProblem& problem, int64_t copi
                                   RunControl& control) {
     std::vector<std::vector<int64_t>> entries_of_worker(std::max(1, n_threads));
     return for_each_label(
-        problem, copies, n_threads, control,
-        [&](int64_t label, int worker, std::span<int32_t> out) {
+        problem, copies, n_threads, control, [&](int64_t label, int worker, std::span<int32_t> out) {
             auto& entries = entries_of_worker[worker];
             entries.resize(problem.candidates.n_candidates(label));
             std::iota(entries.begin(), entries.end(), problem.candidates.starts[label]);
-            std::partial_sort(entries.begin(), entries.begin() + out.size(), entries.end(),
-                              [&](int64_t entry, int64_t other) {
-                                  return problem.comes_first(label, entry, other);
-                              });
-            for (size_t i = 0; i < out.size(); ++i)
-                out[i] = problem.candidates.columns[entries[i]];
+            std::partial_sort(
+                entries.begin(), entries.begin() + out.size(), entries.end(),
+                [&](int64_t entry, int64_t other) { return problem.comes_first(label, entry, other); });
+            for (size_t i = 0; i < out.size(); ++i) out[i] = problem.candidates.columns[entries[i]];
         });
 }
 

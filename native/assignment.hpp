@@ -54,12 +54,12 @@ ChosenClusters choose_coverage(const AssignmentProblem& problem, int64_t copies,
 // The paper's Eq. (PGD-v2): most counts with at most `max_cluster_size` labels a cluster and every
 // label somewhere. An auction: within one percent of the best, except where places are so scarce
 // that extra slots must give way; there the price of these is searched for, without a guarantee.
-ChosenClusters choose_capped(const AssignmentProblem& problem, int64_t copies,
-                             int64_t max_cluster_size, RunControl& control);
+ChosenClusters choose_capped(const AssignmentProblem& problem, int64_t copies, int64_t max_cluster_size,
+                             RunControl& control);
 
 // copies * n_labels slots at most: one for every label, the others where they cover most documents
 // that the label's slots do not cover yet.
-ChosenClusters choose_adaptive(const AssignmentProblem& problem, int64_t copies,
-                               int64_t max_cluster_size, int n_threads, RunControl& control);
+ChosenClusters choose_adaptive(const AssignmentProblem& problem, int64_t copies, int64_t max_cluster_size,
+                               int n_threads, RunControl& control);
 
 }  // namespace polyseme

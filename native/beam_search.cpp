@@ -9,8 +9,8 @@ namespace polyseme {
 namespace {
 
 // One level down.
-void advance(const LinearLevel& level, const Document& document, int32_t beam_size,
-             Activation activation, BeamScratch& scratch) {
+void advance(const LinearLevel& level, const Document& document, int32_t beam_size, Activation activation,
+             BeamScratch& scratch) {
     beam_size = static_cast<int32_t>(std::min<int64_t>(beam_size, level.n_slots()));
     Beam& next = scratch.next;
     next.nodes.resize(beam_size);
@@ -34,8 +34,8 @@ void advance(const LinearLevel& level, const Document& document, int32_t beam_si
 
 }  // namespace
 
-const Beam& walk(std::span<const LinearLevel* const> levels, const Document& document,
-                 int32_t beam_size, Activation activation, BeamScratch& scratch) {
+const Beam& walk(std::span<const LinearLevel* const> levels, const Document& document, int32_t beam_size,
+                 Activation activation, BeamScratch& scratch) {
     scratch.beam.nodes.assign(1, 0);
     scratch.beam.scores.assign(1, 1.f);
     for (const LinearLevel* level : levels) advance(*level, document, beam_size, activation, scratch);

@@ -32,8 +32,8 @@ struct BeamScratch {
 };
 
 // The beam at the lowest of the levels, in the scratch.
-const Beam& walk(std::span<const LinearLevel* const> levels, const Document& document,
-                 int32_t beam_size, Activation activation, BeamScratch& scratch);
+const Beam& walk(std::span<const LinearLevel* const> levels, const Document& document, int32_t beam_size,
+                 Activation activation, BeamScratch& scratch);
 
 // Scores along a path multiply, and an activation is at most 1: nothing below a node exceeds it.
 inline bool never_rises(Activation activation) { return activation != Activation::none; }

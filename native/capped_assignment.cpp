@@ -23,15 +23,10 @@ class Completion {
   public:
     Completion(const AssignmentProblem& problem, const LabelAuction& auction, int64_t copies,
                int64_t max_cluster_size)
-        : problem_(problem),
-          auction_(auction),
-          copies_(copies),
-          holds_(problem.candidates.n_stored()),
-          n_held_(problem.n_labels()),
-          room_(problem.n_clusters()) {
+        : problem_(problem), auction_(auction), copies_(copies), holds_(problem.candidates.n_stored()),
+          n_held_(problem.n_labels()), room_(problem.n_clusters()) {
         for (int64_t e = 0; e < problem.candidates.n_stored(); ++e) holds_[e] = auction.holds(e);
-        for (int64_t label = 0; label < problem.n_labels(); ++label)
-            n_held_[label] = auction.n_held(label);
+        for (int64_t label = 0; label < problem.n_labels(); ++label) n_held_[label] = auction.n_held(label);
         for (int32_t cluster = 0; cluster < problem.n_clusters(); ++cluster)
             room_[cluster] = max_cluster_size - auction.cluster_size(cluster);
     }
@@ -48,9 +43,7 @@ class Completion {
             double net;
             int32_t label;
             int64_t entry;
-            bool operator<(const Extra& o) const {
-                return net != o.net ? net < o.net : entry > o.entry;
-            }
+            bool operator<(const Extra& o) const { return net != o.net ? net < o.net : entry > o.entry; }
         };
         std::vector<Extra> extras;
         for (int32_t label = 0; label < problem_.n_labels(); ++label) {
@@ -78,8 +71,7 @@ class Completion {
         std::vector<Wish> wishes;
         for (int32_t label = 0; label < problem_.n_labels(); ++label)
             for (int64_t e = begin(label); e < end(label) && n_held_[label] < n_wanted; ++e)
-                if (!holds_[e] && has_room(e))
-                    wishes.push_back({problem_.candidates.counts[e], label, e});
+                if (!holds_[e] && has_room(e)) wishes.push_back({problem_.candidates.counts[e], label, e});
         std::sort(wishes.begin(), wishes.end(), [&](const Wish& wish, const Wish& other) {
             if (wish.count != other.count) return wish.count > other.count;
             if (wish.label != other.label) return wish.label < other.label;
@@ -226,10 +218,8 @@ ChosenClusters solve(const AssignmentProblem& problem, int64_t copies, int64_t m
             if (loss <= kToleratedShare * static_cast<double>(most)) break;
             (n_missing > 0 ? low : high) = price;
             if (high - low < kNarrow * high) break;
-            if (std::isinf(high))
-                price *= growth;
-            else
-                price = low == 0 ? price / growth : (low + high) / 2;
+            if (std::isinf(high)) price *= growth;
+            else price = low == 0 ? price / growth : (low + high) / 2;
         }
         return price;
     };
@@ -242,13 +232,12 @@ ChosenClusters solve(const AssignmentProblem& problem, int64_t copies, int64_t m
 
 }  // namespace
 
-ChosenClusters choose_capped(const AssignmentProblem& problem, int64_t copies,
-                             int64_t max_cluster_size, RunControl& control) {
+ChosenClusters choose_capped(const AssignmentProblem& problem, int64_t copies, int64_t max_cluster_size,
+                             RunControl& control) {
     ChosenClusters chosen;
     const int64_t size = std::min(max_cluster_size, problem.n_labels());
     // One item: the auction is sequential, but the caller can watch and stop it.
-    parallel_for(1, 1, control,
-                 [&](int64_t, int) { chosen = solve(problem, copies, size, control); });
+    parallel_for(1, 1, control, [&](int64_t, int) { chosen = solve(problem, copies, size, control); });
     return chosen;
 }
 

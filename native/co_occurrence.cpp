@@ -19,8 +19,8 @@ struct Total {
 
 }  // namespace
 
-CoOccurrence count_co_occurrence(const PatternView& label_rows, const MatrixView& matched,
-                                 int n_threads, RunControl& control) {
+CoOccurrence count_co_occurrence(const PatternView& label_rows, const MatrixView& matched, int n_threads,
+                                 RunControl& control) {
     const int64_t n_labels = label_rows.n_rows;
     const int64_t n_chunks = n_chunks_of(n_labels);
     std::vector<CoOccurrence> parts(n_chunks);

@@ -18,8 +18,8 @@ struct CoOccurrence {
 };
 
 // `label_rows` are the documents of each label, `matched` the clusters of each document.
-CoOccurrence count_co_occurrence(const PatternView& label_rows, const MatrixView& matched,
-                                 int n_threads, RunControl& control);
+CoOccurrence count_co_occurrence(const PatternView& label_rows, const MatrixView& matched, int n_threads,
+                                 RunControl& control);
 
 // The (document, label) pairs that the beam can reach: the document is matched to at least one
 // cluster of the label. `label_clusters` are the clusters of each label.

@@ -19,7 +19,7 @@ struct DenseRows {
     static constexpr int n_eights = Lanes / 8;
     static constexpr int most = dense_rows_together;
 
-    Eight* weights;      // [column][lane]
+    Eight* weights;  // [column][lane]
     int32_t n_columns;
 
     // What waits to be added to the weights.
@@ -54,7 +54,7 @@ struct DenseRows {
         constexpr int n_sums = n_eights == 1 ? 2 : 1;
         Eight sums[n_sums][most][n_eights] = {};
         const float* const from[most] = {rows[0], rows[1], rows[2], rows[3]};
-        const auto add_column = [&](int32_t f, Eight (&to)[most][n_eights]) POLYSEME_ALWAYS_INLINE {
+        const auto add_column = [&](int32_t f, Eight(&to)[most][n_eights]) POLYSEME_ALWAYS_INLINE {
             Eight weight[n_eights];
             for (int h = 0; h < n_eights; ++h) weight[h] = weights[int64_t{f} * n_eights + h];
             for (int r = 0; r < most; ++r) {

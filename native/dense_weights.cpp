@@ -24,7 +24,8 @@ constexpr int64_t groups_together = 4;
 typedef float Eight __attribute__((vector_size(32)));
 
 template <int n>
-POLYSEME_INLINE void add_float_groups(const uint8_t* weights, const DenseForm& form, const float* values, float* sums) {
+POLYSEME_INLINE void add_float_groups(const uint8_t* weights, const DenseForm& form, const float* values,
+                                      float* sums) {
     Eight totals[n] = {};
     for (int64_t column = 0; column < form.n_columns; ++column) {
         for (int g = 0; g < n; ++g) {
@@ -107,8 +108,10 @@ POLYSEME_AVX2 inline void add_byte_groups(const uint8_t* weights, const DenseFor
             std::memcpy(&two_steps, steps + 2 * pair, sizeof two_steps);
             const __m256i both = _mm256_set1_epi32(two_steps);
             for (int g = 0; g < n; ++g) {
-                const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(weights + g * stride + pair * 16));
-                products[g] = _mm256_add_epi32(products[g], _mm256_madd_epi16(_mm256_cvtepi8_epi16(bytes), both));
+                const __m128i bytes =
+                    _mm_loadu_si128(reinterpret_cast<const __m128i*>(weights + g * stride + pair * 16));
+                products[g] =
+                    _mm256_add_epi32(products[g], _mm256_madd_epi16(_mm256_cvtepi8_epi16(bytes), both));
             }
         }
         for (int g = 0; g < n; ++g) totals[g] = _mm256_add_ps(totals[g], _mm256_cvtepi32_ps(products[g]));

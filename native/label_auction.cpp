@@ -5,16 +5,10 @@
 
 namespace polyseme {
 
-LabelAuction::LabelAuction(const AssignmentProblem& problem, int64_t copies,
-                           int64_t max_cluster_size)
-    : problem_(problem),
-      copies_(std::min(copies, problem.n_clusters())),
-      bid_starts_(problem.n_clusters() + 1),
-      n_bids_(problem.n_clusters()),
-      prices_(problem.n_clusters()),
-      is_limited_(problem.n_clusters()),
-      holds_(problem.candidates.n_stored()),
-      n_held_(problem.n_labels()),
+LabelAuction::LabelAuction(const AssignmentProblem& problem, int64_t copies, int64_t max_cluster_size)
+    : problem_(problem), copies_(std::min(copies, problem.n_clusters())),
+      bid_starts_(problem.n_clusters() + 1), n_bids_(problem.n_clusters()), prices_(problem.n_clusters()),
+      is_limited_(problem.n_clusters()), holds_(problem.candidates.n_stored()), n_held_(problem.n_labels()),
       is_waiting_(problem.n_labels()) {
     for (int64_t e = 0; e < problem.candidates.n_stored(); ++e)
         ++bid_starts_[problem.candidates.columns[e] + 1];
@@ -54,8 +48,7 @@ void LabelAuction::bid_for_free_slots(int32_t label) {
     find_best_offers(label, n_free + 1);
     const int32_t n_held = n_held_[label];
     // A little more for each label than for the one before: not all change their mind at once.
-    const double extra_price =
-        extra_price_ * (1 + step_ * label / static_cast<double>(problem_.n_labels()));
+    const double extra_price = extra_price_ * (1 + step_ * label / static_cast<double>(problem_.n_labels()));
     size_t n_taken = 0;
     while (n_taken < std::min(n_free, offers_.size()) &&
            offers_[n_taken].net > (n_held + n_taken > 0 ? extra_price : 0.0))

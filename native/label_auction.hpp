@@ -43,9 +43,7 @@ class LabelAuction {
     void find_best_offers(int32_t label, size_t n_wanted);
     void place(int32_t cluster, const Bid& bid);
     bool is_higher(const Bid& bid, const Bid& other) const;
-    int64_t entry_of(const Bid& bid) const {
-        return problem_.candidates.starts[bid.label] + bid.position;
-    }
+    int64_t entry_of(const Bid& bid) const { return problem_.candidates.starts[bid.label] + bid.position; }
 
     const AssignmentProblem& problem_;
     int64_t copies_;

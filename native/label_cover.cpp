@@ -20,9 +20,8 @@ void LabelCover::load(int64_t label) {
     const int32_t n_ranks = problem_.candidates.n_candidates(label);
     entries_.resize(n_ranks);
     std::iota(entries_.begin(), entries_.end(), problem_.candidates.starts[label]);
-    std::sort(entries_.begin(), entries_.end(), [&](int64_t entry, int64_t other) {
-        return problem_.comes_first(label, entry, other);
-    });
+    std::sort(entries_.begin(), entries_.end(),
+              [&](int64_t entry, int64_t other) { return problem_.comes_first(label, entry, other); });
 
     starts_.resize(n_ranks);
     gains_.resize(n_ranks);

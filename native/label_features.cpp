@@ -106,8 +106,7 @@ float unit_factor(const float* values, int64_t n) {
 }  // namespace
 
 LabelFeatures aggregate_label_features(const DocumentsView& all_features, const PatternView& label_rows,
-                                       const LabelFeatureLimits& limits, int n_threads,
-                                       RunControl& control) {
+                                       const LabelFeatureLimits& limits, int n_threads, RunControl& control) {
     const MatrixView& features = all_features.sparse;
     const int64_t n_labels = label_rows.n_rows;
     const int64_t n_blocks = (n_labels + labels_per_block - 1) / labels_per_block;
@@ -133,7 +132,8 @@ LabelFeatures aggregate_label_features(const DocumentsView& all_features, const 
             const auto n_documents = static_cast<int64_t>(documents.size());
             const int64_t n_used = std::min(n_documents, limits.max_documents);
             LabelRow& row = result.rows[label];
-            if (n_documents == 1 && all_features.n_dense == 0 && std::ssize(features.row(documents[0])) <= limits.max_features) {
+            if (n_documents == 1 && all_features.n_dense == 0 &&
+                std::ssize(features.row(documents[0])) <= limits.max_features) {
                 row.columns = features.row(documents[0]).data();
                 row.values = features.row_values(documents[0]).data();
                 row.size = std::ssize(features.row(documents[0]));

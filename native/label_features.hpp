@@ -36,7 +36,6 @@ struct LabelFeatures {
 
 // `label_rows` lists the documents of each label. The result refers to the documents' features.
 LabelFeatures aggregate_label_features(const DocumentsView& all_features, const PatternView& label_rows,
-                                       const LabelFeatureLimits& limits, int n_threads,
-                                       RunControl& control);
+                                       const LabelFeatureLimits& limits, int n_threads, RunControl& control);
 
 }  // namespace polyseme

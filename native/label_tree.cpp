@@ -26,7 +26,8 @@ struct Node {
 };
 
 // One vector minus another, both brought to unit length.
-void unit_difference(const std::vector<float>& first, const std::vector<float>& second, std::vector<float>& result) {
+void unit_difference(const std::vector<float>& first, const std::vector<float>& second,
+                     std::vector<float>& result) {
     double first_squares = 0, second_squares = 0;
     for (size_t f = 0; f < result.size(); ++f) {
         first_squares += double(first[f]) * first[f];
@@ -49,8 +50,8 @@ class Partitioner {
   public:
     Partitioner(const LabelFeatures& label_features, const TreeOptions& options, int n_threads,
                 RunControl& control)
-        : label_features_(label_features), options_(options), n_threads_(n_threads),
-          control_(control), scratch_(std::max(1, n_threads)) {
+        : label_features_(label_features), options_(options), n_threads_(n_threads), control_(control),
+          scratch_(std::max(1, n_threads)) {
         int64_t n_leaves = 1;
         for (size_t level = options.fan_outs.size(); level-- > 0;) {
             if (options.fan_outs[level] < 1) throw std::invalid_argument("a fan-out must be at least 1");
@@ -70,8 +71,7 @@ class Partitioner {
     LeafPartition run() {
         std::vector<Node> large, small;
         auto sort_out = [&](const Node& node) {
-            if (node.n_leaves > 1)
-                (node.size() > options_.sample_size ? large : small).push_back(node);
+            if (node.n_leaves > 1) (node.size() > options_.sample_size ? large : small).push_back(node);
         };
         sort_out({0, std::ssize(result_.labels), 0, std::ssize(result_.starts) - 1, 0});
         while (!large.empty()) {
@@ -86,9 +86,9 @@ class Partitioner {
         });
         parallel_for(std::ssize(small), n_threads_, control_, [&](int64_t j, int worker) {
             const int32_t* labels = result_.labels.data() + small[j].begin;
-            finish(small[j], scratch(worker), 0,
-                   [&](int64_t i) { return label_features_.rows[labels[i]]; },
-                   label_features_.n_features);
+            finish(
+                small[j], scratch(worker), 0, [&](int64_t i) { return label_features_.rows[labels[i]]; },
+                label_features_.n_features);
         });
         return std::move(result_);
     }
@@ -102,8 +102,7 @@ class Partitioner {
 
     int64_t n_entries(const Node& node) const {
         int64_t n = 0;
-        for (int64_t i = node.begin; i < node.end; ++i)
-            n += label_features_.rows[result_.labels[i]].size;
+        for (int64_t i = node.begin; i < node.end; ++i) n += label_features_.rows[result_.labels[i]].size;
         return n;
     }
 
@@ -186,8 +185,9 @@ class Partitioner {
         if (own.by_depth.empty()) own.by_depth.emplace_back();
         auto& rows = own.by_depth[0];
         const int32_t* labels = result_.labels.data() + node.begin;
-        rows.gather(n, [&](int64_t i) { return label_features_.rows[labels[i * node.size() / n]]; },
-                    label_features_.n_features);
+        rows.gather(
+            n, [&](int64_t i) { return label_features_.rows[labels[i * node.size() / n]]; },
+            label_features_.n_features);
         const int64_t n_left = halves_of(node)[0].size() * n / node.size();
         own.means.run(rows, n_left, options_.max_iter, Random(options_.seed, node.number), control_);
         own.direction.assign(label_features_.n_features, 0);
@@ -247,8 +247,9 @@ class Partitioner {
             members[sides[i] ? 0 : 1].push_back(static_cast<int32_t>(i));
         divide(node, halves);
         for (const int half : {0, 1})
-            finish(halves[half], own, depth + 1,
-                   [&](int64_t i) { return rows.row(members[half][i]); }, rows.n_features());
+            finish(
+                halves[half], own, depth + 1, [&](int64_t i) { return rows.row(members[half][i]); },
+                rows.n_features());
     }
 
     const LabelFeatures& label_features_;
@@ -264,8 +265,8 @@ class Partitioner {
 
 }  // namespace
 
-LeafPartition partition_labels(const LabelFeatures& label_features, const TreeOptions& options,
-                               int n_threads, RunControl& control) {
+LeafPartition partition_labels(const LabelFeatures& label_features, const TreeOptions& options, int n_threads,
+                               RunControl& control) {
     return Partitioner(label_features, options, n_threads, control).run();
 }
 

@@ -25,7 +25,7 @@ struct LeafPartition {
     std::vector<int32_t> labels;
 };
 
-LeafPartition partition_labels(const LabelFeatures& label_features, const TreeOptions& options,
-                               int n_threads, RunControl& control);
+LeafPartition partition_labels(const LabelFeatures& label_features, const TreeOptions& options, int n_threads,
+                               RunControl& control);
 
 }  // namespace polyseme

@@ -50,7 +50,8 @@ int8_t to_byte(float weight, float scale) {
 
 // Among dense weights a zero takes the same place as any other.
 int8_t to_byte_or_zero(float weight, float scale) {
-    return scale > 0 ? static_cast<int8_t>(std::clamp(std::nearbyint(weight / scale), -127.f, 127.f)) : int8_t{0};
+    return scale > 0 ? static_cast<int8_t>(std::clamp(std::nearbyint(weight / scale), -127.f, 127.f))
+                     : int8_t{0};
 }
 
 std::vector<uint8_t> pack_dense(const TrainedCluster& cluster, const std::vector<float>& scales) {
@@ -141,7 +142,8 @@ void RecordWriter::finish() {
         uint8_t* const bitmap = record(f) + shapes_[f].clusters_at;
         uint32_t n_before = 0;
         for (uint32_t word = 0; word < form_.n_words; ++word) {
-            write_number(bitmap + form_.n_words * 8 + word * form_.number_bytes, n_before, form_.number_bytes);
+            write_number(bitmap + form_.n_words * 8 + word * form_.number_bytes, n_before,
+                         form_.number_bytes);
             n_before += static_cast<uint32_t>(std::popcount(read_as<uint64_t>(bitmap + word * 8)));
         }
     }

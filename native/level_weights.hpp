@@ -40,8 +40,8 @@ inline bool has_short_columns(int64_t n_slots) { return n_slots <= 256; }
 
 // How the rows of one cluster are written.
 struct RowForm {
-    uint32_t n_bitmap;       // bytes of a bitmap over the slots
-    uint32_t column_bytes;   // of a slot number
+    uint32_t n_bitmap;      // bytes of a bitmap over the slots
+    uint32_t column_bytes;  // of a slot number
     uint32_t weight_bytes;
 
     RowForm(int64_t n_slots, bool byte_weights)
@@ -69,9 +69,9 @@ enum RecordKind : uint8_t {
 // The parts of a record that depend on the level only.
 struct RecordForm {
     int64_t n_clusters;
-    uint32_t number_bytes;   // of a cluster number, and of a number of rows
-    uint32_t n_words;        // of a bitmap over the clusters
-    uint32_t n_bitmap;       // bytes of the bitmap, with the numbers of rows before each word
+    uint32_t number_bytes;  // of a cluster number, and of a number of rows
+    uint32_t n_words;       // of a bitmap over the clusters
+    uint32_t n_bitmap;      // bytes of the bitmap, with the numbers of rows before each word
 
     explicit RecordForm(int64_t clusters)
         : n_clusters(clusters), number_bytes(clusters < 65536 ? 2 : 4),

@@ -45,7 +45,8 @@ POLYSEME_INLINE void put_row(FoundRows::Place& place, const uint8_t* starts, con
 }
 
 template <class Number, class Start>
-POLYSEME_INLINE void search_list(const Search& search, const uint8_t* clusters, uint32_t n_rows, float value) {
+POLYSEME_INLINE void search_list(const Search& search, const uint8_t* clusters, uint32_t n_rows,
+                                 float value) {
     const uint8_t* const starts = clusters + n_rows * sizeof(Number);
     const uint8_t* const rows = starts + (n_rows + 1) * sizeof(Start);
     FoundRows::Place* const places = search.found.places.data();
@@ -88,8 +89,9 @@ POLYSEME_INLINE void search_bitmap(const Search& search, const uint8_t* bitmap, 
     }
     const uint8_t* const before = bitmap + n_words * 8;
     const uint8_t* const starts = before + n_words * sizeof(Number);
-    const uint32_t n_rows = read_as<Number>(before + (n_words - 1) * sizeof(Number)) +
-                            static_cast<uint32_t>(std::popcount(read_as<uint64_t>(bitmap + (n_words - 1) * 8)));
+    const uint32_t n_rows =
+        read_as<Number>(before + (n_words - 1) * sizeof(Number)) +
+        static_cast<uint32_t>(std::popcount(read_as<uint64_t>(bitmap + (n_words - 1) * 8)));
     const uint8_t* const rows = starts + (n_rows + 1) * sizeof(Start);
     for (size_t rank = 0; rank < n_clusters; ++rank) {
         const auto cluster = static_cast<uint32_t>(clusters[rank]);
@@ -104,14 +106,10 @@ POLYSEME_INLINE void search_bitmap(const Search& search, const uint8_t* bitmap, 
 template <class Number>
 POLYSEME_INLINE void search_record(const Search& search, const uint8_t* record, float value) {
     const uint8_t kind = record[0];
-    if (kind <= longest_short_list)
-        search_list<Number, uint16_t>(search, record + 1, kind, value);
-    else if (kind == bitmap_short)
-        search_bitmap<Number, uint16_t>(search, record + 1, value);
-    else if (kind == bitmap_long)
-        search_bitmap<Number, uint32_t>(search, record + 1, value);
-    else
-        search_list<Number, uint32_t>(search, record + 5, read_as<uint32_t>(record + 1), value);
+    if (kind <= longest_short_list) search_list<Number, uint16_t>(search, record + 1, kind, value);
+    else if (kind == bitmap_short) search_bitmap<Number, uint16_t>(search, record + 1, value);
+    else if (kind == bitmap_long) search_bitmap<Number, uint32_t>(search, record + 1, value);
+    else search_list<Number, uint32_t>(search, record + 5, read_as<uint32_t>(record + 1), value);
 }
 
 template <class Number, class Start>
@@ -134,9 +132,9 @@ POLYSEME_INLINE void search_records(const Search& search, const Start* starts, c
         const uint8_t* const record = search.bytes + begin;
         if (begin == end) continue;
         if (search.form.n_clusters == 1)
-            put(search.found.places[0], {record, static_cast<uint32_t>(end - begin), document.values[e]}, true);
-        else
-            search_record<Number>(search, record, document.values[e]);
+            put(search.found.places[0], {record, static_cast<uint32_t>(end - begin), document.values[e]},
+                true);
+        else search_record<Number>(search, record, document.values[e]);
     }
 }
 
@@ -153,9 +151,9 @@ uint32_t read_number(const uint8_t* at, uint32_t n_bytes) {
 namespace clones {
 
 // Clones cannot be templates, hence one function for each choice of types.
-#define POLYSEME_SEARCH(name, Number, Start)                                                        \
+#define POLYSEME_SEARCH(name, Number, Start)                                                         \
     POLYSEME_CLONES void name(const Search& search, const Start* starts, const Document& document) { \
-        search_records<Number>(search, starts, document);                                           \
+        search_records<Number>(search, starts, document);                                            \
     }
 POLYSEME_SEARCH(search_few, uint16_t, uint32_t)
 POLYSEME_SEARCH(search_few, uint16_t, int64_t)
@@ -163,8 +161,8 @@ POLYSEME_SEARCH(search_many, uint32_t, uint32_t)
 POLYSEME_SEARCH(search_many, uint32_t, int64_t)
 #undef POLYSEME_SEARCH
 
-POLYSEME_CLONES void finish(const float* scales, const float* bias, int64_t n_slots,
-                            float cluster_score, Activation activation, float* scores) {
+POLYSEME_CLONES void finish(const float* scales, const float* bias, int64_t n_slots, float cluster_score,
+                            Activation activation, float* scores) {
     if (scales == nullptr) {
         for (int64_t j = 0; j < n_slots; ++j) scores[j] += bias[j];
     } else {
@@ -180,9 +178,11 @@ LinearLevel::LinearLevel(const LevelWeightsView& weights, bool is_trusted)
     add_short_ = (view_.scales ? row_adders<uint8_t, int8_t>() : row_adders<uint8_t, float>()).back();
     add_long_ = (view_.scales ? row_adders<uint16_t, int8_t>() : row_adders<uint16_t, float>()).back();
     long_starts_.assign(1, 0);
-    for (int64_t f = 0; f < view_.n_sparse; ++f) long_starts_.push_back(long_starts_.back() + view_.record_sizes[f]);
+    for (int64_t f = 0; f < view_.n_sparse; ++f)
+        long_starts_.push_back(long_starts_.back() + view_.record_sizes[f]);
     const int64_t n_bytes = long_starts_.back();
-    require(n_bytes + read_ahead == static_cast<int64_t>(bytes_.size()), "the records do not fit their sizes");
+    require(n_bytes + read_ahead == static_cast<int64_t>(bytes_.size()),
+            "the records do not fit their sizes");
     require(view_.n_clusters > 0 || n_bytes == 0, "there are weights, but no clusters");
     if (n_bytes <= UINT32_MAX) {
         short_starts_.assign(long_starts_.begin(), long_starts_.end());
@@ -237,7 +237,8 @@ void LinearLevel::find(const Document& document, std::span<const int32_t> cluste
     if (static_cast<int64_t>(found.rank_of.size()) < n_clusters()) found.rank_of.resize(n_clusters(), -1);
     for (size_t rank = 0; rank < clusters.size(); ++rank) {
         FoundRow* const begin = found.rows.data() + rank * n_each;
-        found.places.push_back({begin, begin, begin + n_each, begin + n_each, row_form(clusters[rank]).lists_below()});
+        found.places.push_back(
+            {begin, begin, begin + n_each, begin + n_each, row_form(clusters[rank]).lists_below()});
         found.rank_of[clusters[rank]] = static_cast<int32_t>(rank);
     }
     float least = 0, largest = 0;
@@ -264,8 +265,8 @@ void LinearLevel::score(int64_t cluster, const FoundRows& found, size_t rank, fl
     add_rows(found.places[rank].lists(), found.places[rank].bitmaps(), n, found.largest, scores);
     if (add_dense_ != nullptr) add_dense_(dense_of(cluster).data(), dense_form_, n, *found.dense, scores);
     const int64_t first = first_slot(cluster);
-    clones::finish(view_.scales ? view_.scales + first : nullptr, view_.bias + first, n, cluster_score, activation,
-                   scores);
+    clones::finish(view_.scales ? view_.scales + first : nullptr, view_.bias + first, n, cluster_score,
+                   activation, scores);
 }
 
 std::vector<std::pair<int32_t, float>> LinearLevel::slot_weights(int64_t cluster, int64_t slot) const {
@@ -386,7 +387,8 @@ LevelWeights join_parts(std::span<const LinearLevel* const> parts, std::span<con
     std::vector<std::tuple<int64_t, const uint8_t*, uint32_t>> rows;  // of a feature, by cluster
     for (int64_t f = 0; f < n_features; ++f) {
         rows.clear();
-        for_each_taken_row(f, [&](int64_t c, const uint8_t* row, uint32_t size) { rows.emplace_back(c, row, size); });
+        for_each_taken_row(
+            f, [&](int64_t c, const uint8_t* row, uint32_t size) { rows.emplace_back(c, row, size); });
         std::sort(rows.begin(), rows.end());
         for (const auto& [c, row, size] : rows) writer.write_row(static_cast<uint32_t>(c), f, row, size);
     }
@@ -450,11 +452,13 @@ void LinearLevel::check_record(int64_t feature) const {
                 "a cluster number is out of range");
         uint32_t n_before = 0;
         for (uint32_t word = 0; is_bitmap && form_.n_words > 1 && word < form_.n_words; ++word) {
-            require(read_number(clusters + form_.n_words * 8 + word * form_.number_bytes, form_.number_bytes) == n_before,
+            require(read_number(clusters + form_.n_words * 8 + word * form_.number_bytes,
+                                form_.number_bytes) == n_before,
                     "a record counts its rows wrongly");
             n_before += static_cast<uint32_t>(std::popcount(read_as<uint64_t>(clusters + word * 8)));
         }
-        require(!is_bitmap || form_.n_words == 1 || n_before == here.n_rows, "a cluster number is out of range");
+        require(!is_bitmap || form_.n_words == 1 || n_before == here.n_rows,
+                "a cluster number is out of range");
     }
     for_each_row(feature, [&](int64_t cluster, const uint8_t* row, uint32_t size) {
         const RowForm form = row_form(cluster);

@@ -24,13 +24,13 @@ struct Document {
 struct LevelWeightsView {
     int64_t n_clusters = 0;
     int64_t n_sparse = 0;
-    int64_t n_dense = 0;                       // dense columns, whose numbers follow
-    const int64_t* slot_starts = nullptr;      // [n_clusters + 1]
-    const uint32_t* record_sizes = nullptr;    // [n_sparse]
+    int64_t n_dense = 0;                     // dense columns, whose numbers follow
+    const int64_t* slot_starts = nullptr;    // [n_clusters + 1]
+    const uint32_t* record_sizes = nullptr;  // [n_sparse]
     std::span<const uint8_t> bytes;
-    const float* scales = nullptr;             // [slot], or none where weights are floats
-    const float* bias = nullptr;               // [slot], the bias feature's weight times its value
-    std::span<const uint8_t> dense;            // cluster after cluster
+    const float* scales = nullptr;   // [slot], or none where weights are floats
+    const float* bias = nullptr;     // [slot], the bias feature's weight times its value
+    std::span<const uint8_t> dense;  // cluster after cluster
 };
 
 // What a level has to say of one document in some clusters. Lives on, so that a document need not
@@ -44,11 +44,11 @@ struct FoundRows {
         std::span<const FoundRow> lists() const { return {begin, list_end}; }
         std::span<const FoundRow> bitmaps() const { return {bitmap_begin, end}; }
     };
-    std::vector<Place> places;       // [rank of the cluster]
-    float largest = 0;               // value of the document, or 0 if one is negative
+    std::vector<Place> places;           // [rank of the cluster]
+    float largest = 0;                   // value of the document, or 0 if one is negative
     const DenseValues* dense = nullptr;  // of the document
     std::vector<FoundRow> rows;
-    std::vector<int32_t> rank_of;    // scratch: [cluster], or -1
+    std::vector<int32_t> rank_of;  // scratch: [cluster], or -1
 };
 
 class LinearLevel {
@@ -93,7 +93,8 @@ class LinearLevel {
         return long_starts_.empty() ? short_starts_[feature] : long_starts_[feature];
     }
     std::span<const uint8_t> dense_of(int64_t cluster) const {
-        return {dense_.data() + dense_starts_[cluster], static_cast<size_t>(dense_form_.cluster_bytes(size(cluster)))};
+        return {dense_.data() + dense_starts_[cluster],
+                static_cast<size_t>(dense_form_.cluster_bytes(size(cluster)))};
     }
     float dense_weight(int64_t cluster, int64_t slot, int64_t column) const;
     void set_up_dense(bool is_trusted);

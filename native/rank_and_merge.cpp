@@ -54,8 +54,8 @@ constexpr float infinity = std::numeric_limits<float>::infinity();
 // The slots of a beam's clusters, scored as far as asked for, for as long as it lives.
 class ReachedSlots {
   public:
-    ReachedSlots(const LinearLevel& ranker, const SlotTable& table, const Document& document, const Beam& beam,
-                 Activation activation, Merge merge, RankScratch& scratch)
+    ReachedSlots(const LinearLevel& ranker, const SlotTable& table, const Document& document,
+                 const Beam& beam, Activation activation, Merge merge, RankScratch& scratch)
         : ranker_(ranker), table_(table), document_(document), beam_(beam), activation_(activation),
           merge_(merge), scratch_(scratch) {
         // The scratch serves models of all sizes in turn.
@@ -95,7 +95,8 @@ class ReachedSlots {
         // are many, so they are looked at last.
         if (n_summands() > 1 && scratch_.wanted.empty()) {
             const float hurdle = (least - most_to_come * float(n_summands() - 1)) / float(n_summands());
-            for_each_slot([=] { return hurdle; }, [&](int32_t slot, float) { want_rest_of(table_.labels[slot], least); });
+            for_each_slot([=] { return hurdle; },
+                          [&](int32_t slot, float) { want_rest_of(table_.labels[slot], least); });
         }
         score_wanted();
         return !scratch_.wanted.empty();
@@ -144,7 +145,9 @@ class ReachedSlots {
   private:
     // What stands in the place of an offset.
     static constexpr int64_t not_reached = -1;
-    static constexpr int32_t waiting(int64_t rank) { return static_cast<int32_t>(-2 - rank); }  // its own inverse
+    static constexpr int32_t waiting(int64_t rank) {
+        return static_cast<int32_t>(-2 - rank);
+    }  // its own inverse
 
     int32_t n_summands() const { return merge_ == Merge::sum ? table_.most_copies : 1; }
 
@@ -207,13 +210,14 @@ class ReachedSlots {
 // How many clusters to score at once: one less than usual, since too many cannot be undone; or all
 // if hardly any would be left, since every further step looks up all features again.
 int32_t first_guess(float usual, int32_t beam_size) {
-    return usual > float(beam_size) - 1.5f ? beam_size : std::max(1, static_cast<int32_t>(std::lround(usual)) - 1);
+    return usual > float(beam_size) - 1.5f ? beam_size
+                                           : std::max(1, static_cast<int32_t>(std::lround(usual)) - 1);
 }
 
 // Every label has one slot: nothing to merge, and clusters that cannot matter are not scored.
-int32_t rank_without_merging(const LinearLevel& ranker, const SlotTable& table,
-                             const Document& document, const Beam& beam, Activation activation,
-                             int32_t k, RankScratch& scratch, int32_t* labels, float* scores) {
+int32_t rank_without_merging(const LinearLevel& ranker, const SlotTable& table, const Document& document,
+                             const Beam& beam, Activation activation, int32_t k, RankScratch& scratch,
+                             int32_t* labels, float* scores) {
     TopK best(labels, scores, k);
     for (int32_t r = 0; r < beam.size(); ++r) {
         if (never_rises(activation) && beam.scores[r] < best.threshold()) break;
@@ -221,7 +225,8 @@ int32_t rank_without_merging(const LinearLevel& ranker, const SlotTable& table,
         const int32_t cluster = beam.nodes[r];
         const int64_t size = ranker.size(cluster);
         if (static_cast<int64_t>(scratch.scores.size()) < padded(size)) scratch.scores.resize(padded(size));
-        ranker.score(cluster, scratch.found, r % clusters_at_once, beam.scores[r], activation, scratch.scores.data());
+        ranker.score(cluster, scratch.found, r % clusters_at_once, beam.scores[r], activation,
+                     scratch.scores.data());
         const int32_t* const slot_labels = table.labels.data() + ranker.first_slot(cluster);
         float hurdle = best.threshold();
         for (int64_t j = 0; j < size; ++j) {
@@ -236,8 +241,8 @@ int32_t rank_without_merging(const LinearLevel& ranker, const SlotTable& table,
 }  // namespace
 
 int32_t rank_top_k(const LinearLevel& ranker, const SlotTable& table, const Document& document,
-                   const Beam& beam, Activation activation, Merge merge, int32_t k,
-                   RankScratch& scratch, int32_t* labels, float* scores) {
+                   const Beam& beam, Activation activation, Merge merge, int32_t k, RankScratch& scratch,
+                   int32_t* labels, float* scores) {
     if (!table.overlapping)
         return rank_without_merging(ranker, table, document, beam, activation, k, scratch, labels, scores);
     ReachedSlots reached(ranker, table, document, beam, activation, merge, scratch);
@@ -265,16 +270,18 @@ int32_t rank_top_k(const LinearLevel& ranker, const SlotTable& table, const Docu
     }
 }
 
-void rank_all(const LinearLevel& ranker, const SlotTable& table, const Document& document,
-              const Beam& beam, Activation activation, Merge merge, RankScratch& scratch,
+void rank_all(const LinearLevel& ranker, const SlotTable& table, const Document& document, const Beam& beam,
+              Activation activation, Merge merge, RankScratch& scratch,
               std::vector<std::pair<int32_t, float>>& result) {
     result.clear();
     ReachedSlots reached(ranker, table, document, beam, activation, merge, scratch);
     reached.score_first(beam.size());
-    reached.for_each_slot([] { return -infinity; }, [&](int32_t slot, float score) {
-        float merged;
-        if (reached.merge_label(slot, score, merged)) result.emplace_back(table.labels[slot], merged);
-    });
+    reached.for_each_slot([] { return -infinity; },
+                          [&](int32_t slot, float score) {
+                              float merged;
+                              if (reached.merge_label(slot, score, merged))
+                                  result.emplace_back(table.labels[slot], merged);
+                          });
     std::sort(result.begin(), result.end());
 }
 

@@ -13,10 +13,10 @@ enum class Merge { mean, sum, max };
 // The slot table, with the way back from a label to its slots.
 struct SlotTable {
     int64_t n_labels = 0;
-    std::span<const int32_t> labels;     // [slot]
-    std::vector<int32_t> clusters;       // [slot]
-    std::vector<int64_t> label_starts;   // [n_labels + 1], into `slots`
-    std::vector<int32_t> slots;          // by label, ascending
+    std::span<const int32_t> labels;    // [slot]
+    std::vector<int32_t> clusters;      // [slot]
+    std::vector<int64_t> label_starts;  // [n_labels + 1], into `slots`
+    std::vector<int32_t> slots;         // by label, ascending
     bool overlapping = false;
     int32_t most_copies = 1;
 
@@ -29,8 +29,8 @@ struct SlotTable {
 
 struct RankScratch {
     FoundRows found;
-    std::vector<float> scores;     // of the slots of the scored clusters
-    std::vector<int64_t> offsets;  // [cluster], into the scores; below 0 where there are none
+    std::vector<float> scores;            // of the slots of the scored clusters
+    std::vector<int64_t> offsets;         // [cluster], into the scores; below 0 where there are none
     std::vector<int32_t> wanted, scored;  // clusters
     std::vector<int32_t> places;
     float usual_n_scored = clusters_at_once;  // a guess that saves time and changes no result
@@ -38,12 +38,12 @@ struct RankScratch {
 
 // The k best labels of a document after merging; returns how many there are.
 int32_t rank_top_k(const LinearLevel& ranker, const SlotTable& table, const Document& document,
-                   const Beam& beam, Activation activation, Merge merge, int32_t k,
-                   RankScratch& scratch, int32_t* labels, float* scores);
+                   const Beam& beam, Activation activation, Merge merge, int32_t k, RankScratch& scratch,
+                   int32_t* labels, float* scores);
 
 // All reached labels of a document with their merged scores, in ascending order of labels.
-void rank_all(const LinearLevel& ranker, const SlotTable& table, const Document& document,
-              const Beam& beam, Activation activation, Merge merge, RankScratch& scratch,
+void rank_all(const LinearLevel& ranker, const SlotTable& table, const Document& document, const Beam& beam,
+              Activation activation, Merge merge, RankScratch& scratch,
               std::vector<std::pair<int32_t, float>>& merged);
 
 }  // namespace polyseme

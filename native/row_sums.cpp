@@ -23,8 +23,8 @@ POLYSEME_INLINE void prefetch_ahead(std::span<const FoundRow> rows, const FoundR
 }
 
 template <class Column, class Weight>
-void add_rows_anywhere(std::span<const FoundRow> lists, std::span<const FoundRow> bitmaps,
-                       int64_t n_slots, float, float* sums) {
+void add_rows_anywhere(std::span<const FoundRow> lists, std::span<const FoundRow> bitmaps, int64_t n_slots,
+                       float, float* sums) {
     const uint32_t n_bitmap = bitmap_bytes(n_slots);
     for (const FoundRow& row : lists) {
         prefetch_ahead(lists, row);
@@ -113,7 +113,8 @@ POLYSEME_AVX2 void add_rows_avx2(std::span<const FoundRow> lists, std::span<cons
 
 // Inlined by force: GCC 12 leaves the call out, taking it for one without effect.
 template <class Column>
-POLYSEME_AVX512 __attribute__((always_inline)) inline void add_lists_avx512(std::span<const FoundRow> lists, float* sums) {
+POLYSEME_AVX512 __attribute__((always_inline)) inline void add_lists_avx512(std::span<const FoundRow> lists,
+                                                                            float* sums) {
     Products<Column> products;
     for (const FoundRow& row : lists) {
         prefetch_ahead(lists, row);
@@ -145,8 +146,10 @@ POLYSEME_AVX512 void add_rows_avx512(std::span<const FoundRow> lists, std::span<
         const uint8_t* weights = row.bytes + n_bitmap;
         const __m512 value = _mm512_set1_ps(row.value);
         for (uint32_t pair = 0; pair < n_pairs; ++pair) {
-            const uint32_t bits = read_as<uint16_t>(row.bytes + 2 * pair) & (pair + 1 == n_pairs ? last_bits : 0xFFFF);
-            const __m512i packed = _mm512_cvtepi8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(weights)));
+            const uint32_t bits =
+                read_as<uint16_t>(row.bytes + 2 * pair) & (pair + 1 == n_pairs ? last_bits : 0xFFFF);
+            const __m512i packed =
+                _mm512_cvtepi8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(weights)));
             const __m512i steps = _mm512_maskz_expand_epi32(static_cast<__mmask16>(bits), packed);
             weights += _mm_popcnt_u32(bits);
             float* const at = sums + 16 * pair;
@@ -267,7 +270,8 @@ POLYSEME_VNNI void add_rows_vnni(std::span<const FoundRow> lists, std::span<cons
         const int64_t n_parts = std::min<int64_t>(4, (padded(n_slots) - 64 * word) / 16);
         for (int64_t part = 0; part < n_parts; ++part)
             for (int i = 0; i < 4; ++i)
-                for (int j = 0; j < 4; ++j) sums[64 * word + 16 * part + 4 * i + j] += products[i][4 * part + j];
+                for (int j = 0; j < 4; ++j)
+                    sums[64 * word + 16 * part + 4 * i + j] += products[i][4 * part + j];
     }
 }
 

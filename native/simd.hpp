@@ -11,8 +11,7 @@
     ((defined(__clang__) && __clang_major__ >= 17) || (!defined(__clang__) && __GNUC__ >= 12))
 #define POLYSEME_HAS_CLONES
 // They live in namespace polyseme::clones, since clang cannot link those of a nameless one.
-#define POLYSEME_CLONES \
-    __attribute__((target_clones("default", "arch=x86-64-v3", "arch=x86-64-v4")))
+#define POLYSEME_CLONES __attribute__((target_clones("default", "arch=x86-64-v3", "arch=x86-64-v4")))
 #else
 #define POLYSEME_CLONES
 #endif

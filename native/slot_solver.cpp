@@ -78,13 +78,11 @@ inline float logistic_dual(float dual, float margin, float squared_norm, float c
     }
     // Rounded to one of the ends, the dual could never leave it again.
     return std::clamp(static_cast<float>(flipped ? c - z : z),
-                      cost * std::numeric_limits<float>::epsilon() * 1e-20f,
-                      std::nextafter(cost, 0.f));
+                      cost * std::numeric_limits<float>::epsilon() * 1e-20f, std::nextafter(cost, 0.f));
 }
 
 template <int Lanes>
-POLYSEME_INLINE void add_row(const LocalRows& rows, int32_t i,
-                             const typename Vectors<Lanes>::Float& step,
+POLYSEME_INLINE void add_row(const LocalRows& rows, int32_t i, const typename Vectors<Lanes>::Float& step,
                              typename Vectors<Lanes>::Float* weights) {
     const LocalRows::Row& row = rows.rows[i];
     for (int64_t e = row.begin; e < row.end; ++e) weights[rows.features[e]] += step * rows.values[e];
@@ -108,9 +106,8 @@ POLYSEME_INLINE Float is_positive(const Float& target) {
 // Duals start at the best solution that is constant on the positives and on the negatives of a
 // lane: a classifier by centroids. Most of the way, above all that of the bias, is then behind.
 template <int Lanes, bool has_dense>
-POLYSEME_INLINE void start_from_centroids(const LocalRows& rows, const LaneProblem& problem,
-                                          float bias, float diagonal,
-                                          typename Vectors<Lanes>::Float& bias_weights) {
+POLYSEME_INLINE void start_from_centroids(const LocalRows& rows, const LaneProblem& problem, float bias,
+                                          float diagonal, typename Vectors<Lanes>::Float& bias_weights) {
     using Float = typename Vectors<Lanes>::Float;
     using Byte = typename Vectors<Lanes>::Byte;
     auto* const weights = reinterpret_cast<Float*>(problem.weights);
@@ -237,8 +234,8 @@ struct Progress {
 // weights. Returns the lanes that want the row again.
 template <Loss loss>
 POLYSEME_INLINE EightInts step_on_row(const Eight& margin_by_sign, const Eight& target, float own,
-                                      float curvature, const SolverOptions& options,
-                                      Progress& progress, Eight& dual, Eight& step) {
+                                      float curvature, const SolverOptions& options, Progress& progress,
+                                      Eight& dual, Eight& step) {
     const Eight zero = {};
     const EightInts counts = progress.running & (target != zero);
     const Eight gradient = target * margin_by_sign - 1.f + dual * own;
@@ -271,9 +268,8 @@ POLYSEME_INLINE EightInts step_on_row(const Eight& margin_by_sign, const Eight& 
 }
 
 template <int Lanes, Loss loss, bool has_dense>
-POLYSEME_INLINE void descend(const LocalRows& rows, const LaneProblem& problem,
-                             const SolverOptions& options, Random random, SolverScratch& scratch,
-                             const RunControl& control) {
+POLYSEME_INLINE void descend(const LocalRows& rows, const LaneProblem& problem, const SolverOptions& options,
+                             Random random, SolverScratch& scratch, const RunControl& control) {
     using Float = typename Vectors<Lanes>::Float;
     constexpr int n_eights = Lanes / 8;
 
@@ -325,8 +321,8 @@ POLYSEME_INLINE void descend(const LocalRows& rows, const LaneProblem& problem,
         for (int h = 0; h < n_eights; ++h) {
             const int64_t at = int64_t{i} * n_eights + h;
             row_duals[h] = duals[at];
-            wanting |= step_on_row<loss>(margins[h], __builtin_convertvector(targets[at], Eight),
-                                         own, curvature, options, progress[h], row_duals[h], steps[h]);
+            wanting |= step_on_row<loss>(margins[h], __builtin_convertvector(targets[at], Eight), own,
+                                         curvature, options, progress[h], row_duals[h], steps[h]);
         }
         if (!any_set(wanting)) return false;
         for (int h = 0; h < n_eights; ++h) duals[int64_t{i} * n_eights + h] = row_duals[h];
@@ -351,7 +347,8 @@ POLYSEME_INLINE void descend(const LocalRows& rows, const LaneProblem& problem,
             control.throw_if_stopped();
             const int n = std::min(dense_rows_together, n_active - s);
             const float* dense_rows[dense_rows_together];
-            for (int r = 0; r < dense_rows_together; ++r) dense_rows[r] = rows.dense[active[s + std::min(r, n - 1)]];
+            for (int r = 0; r < dense_rows_together; ++r)
+                dense_rows[r] = rows.dense[active[s + std::min(r, n - 1)]];
             Float margins[dense_rows_together], steps[dense_rows_together];
             dense.multiply(dense_rows, margins);
             const RowProducts products(dense_rows, rows.n_dense);
@@ -395,13 +392,12 @@ POLYSEME_INLINE void descend(const LocalRows& rows, const LaneProblem& problem,
 
 namespace clones {
 
-POLYSEME_CLONES void find_large(const Eight* weights, int n_eights, int32_t n_features,
-                                float least, std::vector<int32_t>& features) {
+POLYSEME_CLONES void find_large(const Eight* weights, int n_eights, int32_t n_features, float least,
+                                std::vector<int32_t>& features) {
     const Eight bound = Eight{} + least;
     for (int32_t f = 0; f < n_features; ++f) {
         EightInts large = {};
-        for (int h = 0; h < n_eights; ++h, ++weights)
-            large |= (*weights >= bound) | (*weights <= -bound);
+        for (int h = 0; h < n_eights; ++h, ++weights) large |= (*weights >= bound) | (*weights <= -bound);
         if (any_set(large)) features.push_back(f);
     }
 }
@@ -421,11 +417,11 @@ POLYSEME_CLONES float add_row_to_sums(const float* row, int32_t n_columns, float
     return sum;
 }
 
-#define POLYSEME_DESCENT(name, lanes, loss, has_dense)                                          \
-    POLYSEME_CLONES void name(const LocalRows& rows, const LaneProblem& problem,                \
-                              const SolverOptions& options, Random random,                      \
-                              SolverScratch& scratch, const RunControl& control) {              \
-        descend<lanes, loss, has_dense>(rows, problem, options, random, scratch, control);      \
+#define POLYSEME_DESCENT(name, lanes, loss, has_dense)                                             \
+    POLYSEME_CLONES void name(const LocalRows& rows, const LaneProblem& problem,                   \
+                              const SolverOptions& options, Random random, SolverScratch& scratch, \
+                              const RunControl& control) {                                         \
+        descend<lanes, loss, has_dense>(rows, problem, options, random, scratch, control);         \
     }
 POLYSEME_DESCENT(squared_hinge_8, 8, Loss::squared_hinge, false)
 POLYSEME_DESCENT(squared_hinge_16, 16, Loss::squared_hinge, false)

@@ -38,9 +38,9 @@ struct LocalRows {
     const float* values = nullptr;      // [entry]
     int32_t n_features = 0;             // that at least two rows have
     std::vector<Row> rows;
-    int32_t n_dense = 0;                // columns that every row has
-    std::vector<const float*> dense;    // [row], where there are such columns
-    std::vector<float> feature_sums;    // over all rows; dense columns behind the features
+    int32_t n_dense = 0;              // columns that every row has
+    std::vector<const float*> dense;  // [row], where there are such columns
+    std::vector<float> feature_sums;  // over all rows; dense columns behind the features
 
     int32_t n_weights() const { return n_features + n_dense; }
     int32_t n_rows() const { return static_cast<int32_t>(rows.size()); }
@@ -49,11 +49,11 @@ struct LocalRows {
 // One group of slots to be solved. Arrays are [row][lane] and [feature][lane], 64-byte aligned;
 // weights of dense columns lie behind those of the features.
 struct LaneProblem {
-    int n_lanes;             // 8 or 16
-    const int8_t* targets;   // +1, -1, or 0 where the row does not count for the lane
-    float* duals;            // out
-    float* weights;          // out
-    float* bias_weights;     // out, [lane]
+    int n_lanes;            // 8 or 16
+    const int8_t* targets;  // +1, -1, or 0 where the row does not count for the lane
+    float* duals;           // out
+    float* weights;         // out
+    float* bias_weights;    // out, [lane]
 };
 
 struct SolverScratch {

@@ -30,7 +30,8 @@ struct KeptWeight {
 
 int64_t count_entries(const SlotTask& task, int64_t cluster) {
     int64_t n = 0;
-    for (const int32_t document : task.training_rows.row(cluster)) n += std::ssize(task.documents.sparse.row(document));
+    for (const int32_t document : task.training_rows.row(cluster))
+        n += std::ssize(task.documents.sparse.row(document));
     return n;
 }
 
@@ -41,7 +42,8 @@ bool is_large(const SlotTask& task, int64_t n_entries) { return n_entries > task
 
 // What the rows of a cluster cost; a dense column costs about a quarter of a sparse entry.
 int64_t count_work(const SlotTask& task, int64_t cluster) {
-    return count_entries(task, cluster) + std::ssize(task.training_rows.row(cluster)) * task.documents.n_dense / 4;
+    return count_entries(task, cluster) +
+           std::ssize(task.training_rows.row(cluster)) * task.documents.n_dense / 4;
 }
 
 // Whether a copy of the rows would take more memory than weights for all features do; their sums
@@ -84,8 +86,8 @@ class AlignedBuffer {
 
 class ClusterTrainer {
   public:
-    ClusterTrainer(const SlotTask& task, const SolverOptions& solver, const Pruning& pruning,
-                   uint64_t seed, const RunControl& control)
+    ClusterTrainer(const SlotTask& task, const SolverOptions& solver, const Pruning& pruning, uint64_t seed,
+                   const RunControl& control)
         : task_(task), solver_(solver), pruning_(pruning), seed_(seed), control_(control),
           local_feature_(task.documents.sparse.n_cols, -1), local_row_(task.documents.sparse.n_rows, -1) {}
 
@@ -130,7 +132,8 @@ class ClusterTrainer {
         rows_.n_features = static_cast<int32_t>(task_.documents.sparse.n_cols);
         rows_.feature_sums.assign(rows_.n_features, 0);
         for (const int32_t document : documents) {
-            const int64_t begin = task_.documents.sparse.starts[document], end = task_.documents.sparse.starts[document + 1];
+            const int64_t begin = task_.documents.sparse.starts[document],
+                          end = task_.documents.sparse.starts[document + 1];
             float squares = 0;
             for (int64_t e = begin; e < end; ++e) {
                 rows_.feature_sums[rows_.features[e]] += rows_.values[e];
@@ -147,8 +150,8 @@ class ClusterTrainer {
         rows_.feature_sums.resize(rows_.n_weights(), 0);
         for (size_t i = 0; i < documents.size() && rows_.n_dense > 0; ++i) {
             rows_.dense.push_back(task_.documents.dense_row(documents[i]).data());
-            rows_.rows[i].squared_norm += add_dense_row(rows_.dense[i], rows_.n_dense,
-                                                        rows_.feature_sums.data() + rows_.n_features);
+            rows_.rows[i].squared_norm +=
+                add_dense_row(rows_.dense[i], rows_.n_dense, rows_.feature_sums.data() + rows_.n_features);
         }
     }
 
@@ -207,8 +210,7 @@ class ClusterTrainer {
             else single.push_back(features_[f]);
         }
         std::copy(single.begin(), single.end(), features_.begin() + n_shared);
-        for (size_t f = 0; f < features_.size(); ++f)
-            local_feature_[features_[f]] = static_cast<int32_t>(f);
+        for (size_t f = 0; f < features_.size(); ++f) local_feature_[features_[f]] = static_cast<int32_t>(f);
         rows_.n_features = n_shared;
     }
 
@@ -238,8 +240,8 @@ class ClusterTrainer {
         }
     }
 
-    void train_group(int32_t cluster, int32_t first_slot, int32_t n_used, int n_lanes,
-                     TrainedPiece& result, float* bias) {
+    void train_group(int32_t cluster, int32_t first_slot, int32_t n_used, int n_lanes, TrainedPiece& result,
+                     float* bias) {
         const size_t n_rows = rows_.n_rows();
         int8_t* targets = targets_.get(n_rows * n_lanes);
         float* duals = duals_.get(n_rows * n_lanes);
@@ -249,8 +251,7 @@ class ClusterTrainer {
             std::fill(targets + i * n_lanes + n_used, targets + (i + 1) * n_lanes, int8_t{0});
         }
         const int64_t slot = task_.slot_starts[cluster] + first_slot;
-        for (int lane = 0; lane < n_used; ++lane)
-            set_targets(cluster, slot + lane, lane, n_lanes, targets);
+        for (int lane = 0; lane < n_used; ++lane) set_targets(cluster, slot + lane, lane, n_lanes, targets);
 
         alignas(64) float bias_weights[16];
         const LaneProblem problem{n_lanes, targets, duals, weights, bias_weights};
@@ -261,7 +262,8 @@ class ClusterTrainer {
         keep_weights(problem, first_slot, n_used, result.kept);
         const float* const dense = weights + size_t(rows_.n_features) * n_lanes;
         for (int lane = 0; lane < n_used; ++lane)
-            for (int32_t j = 0; j < rows_.n_dense; ++j) result.dense.push_back(dense[size_t(j) * n_lanes + lane]);
+            for (int32_t j = 0; j < rows_.n_dense; ++j)
+                result.dense.push_back(dense[size_t(j) * n_lanes + lane]);
     }
 
     // Calls visit(local feature, lane, weight) for every weight of at least the given magnitude.
@@ -327,7 +329,7 @@ class ClusterTrainer {
     LocalRows rows_;
     SolverScratch scratch_;
     std::vector<int32_t> local_feature_, local_row_;  // -1 where unset
-    std::vector<int32_t> features_;  // local number to feature; none where numbers are kept
+    std::vector<int32_t> features_;                   // local number to feature; none where numbers are kept
     std::vector<int32_t> n_having_, large_features_;
     std::vector<int32_t> entry_features_;
     std::vector<float> entry_values_;
@@ -383,8 +385,7 @@ std::vector<Piece> plan_pieces(const SlotTask& task) {
         int32_t first = 0;
         do {
             const int32_t size = std::min(step, n_slots - first);
-            pieces.push_back({static_cast<int32_t>(cluster), first, size, step,
-                              n_entries * (size / 16 + 1)});
+            pieces.push_back({static_cast<int32_t>(cluster), first, size, step, n_entries * (size / 16 + 1)});
             first += step;
         } while (first < n_slots);
     }
@@ -395,9 +396,8 @@ std::vector<Piece> plan_pieces(const SlotTask& task) {
 
 }  // namespace
 
-LevelWeights train_clusters(const SlotTask& task, const SolverOptions& solver,
-                            const Pruning& pruning, bool byte_weights, uint64_t seed, int n_threads,
-                            RunControl& control) {
+LevelWeights train_clusters(const SlotTask& task, const SolverOptions& solver, const Pruning& pruning,
+                            bool byte_weights, uint64_t seed, int n_threads, RunControl& control) {
     const int64_t n_clusters = task.training_rows.n_rows;
     const std::vector<Piece> pieces = plan_pieces(task);
     std::vector<std::vector<TrainedPiece>> trained(n_clusters);
@@ -417,7 +417,8 @@ LevelWeights train_clusters(const SlotTask& task, const SolverOptions& solver,
         auto& parts = trained[piece.cluster];
         parts[piece.first_slot / piece.step] = trainers[worker]->train(piece);
         if (--n_missing[piece.cluster] == 0) {
-            finished[piece.cluster] = pack_cluster(join_pieces(parts, task.documents.sparse.n_cols), byte_weights);
+            finished[piece.cluster] =
+                pack_cluster(join_pieces(parts, task.documents.sparse.n_cols), byte_weights);
             std::vector<TrainedPiece>().swap(parts);
         }
         control.advance(piece.n_slots);

@@ -10,10 +10,10 @@ namespace polyseme {
 
 struct SlotTask {
     DocumentsView documents;
-    PatternView training_rows;             // clusters x documents
-    const int64_t* slot_starts = nullptr;  // [n_clusters + 1]
-    const int32_t* slot_targets = nullptr; // [n_slots], which row of `positives` is a slot's own
-    PatternView positives;                 // targets x documents
+    PatternView training_rows;              // clusters x documents
+    const int64_t* slot_starts = nullptr;   // [n_clusters + 1]
+    const int32_t* slot_targets = nullptr;  // [n_slots], which row of `positives` is a slot's own
+    PatternView positives;                  // targets x documents
     // Clusters x documents, or no rows. Where given, a slot has only those positives that are
     // listed for its cluster; its other positives do not count for it, neither way.
     PatternView own_documents;
@@ -29,12 +29,11 @@ struct SlotTask {
 
 struct Pruning {
     // Of sparse features; the weights of dense columns are all kept.
-    float threshold = 0.1f;      // weights of smaller magnitude are dropped
-    int64_t max_weights = 0;     // a slot keeps that many of the largest; 0 for all
+    float threshold = 0.1f;   // weights of smaller magnitude are dropped
+    int64_t max_weights = 0;  // a slot keeps that many of the largest; 0 for all
 };
 
-LevelWeights train_clusters(const SlotTask& task, const SolverOptions& solver,
-                            const Pruning& pruning, bool byte_weights, uint64_t seed, int n_threads,
-                            RunControl& control);
+LevelWeights train_clusters(const SlotTask& task, const SolverOptions& solver, const Pruning& pruning,
+                            bool byte_weights, uint64_t seed, int n_threads, RunControl& control);
 
 }  // namespace polyseme

@@ -137,18 +137,15 @@ class LineParser {
             const char* first_digit = at;
             const int64_t number = parse_number(at, end);
             if (at == first_digit)
-                throw BadLine{"expected label numbers with commas between them, found " +
-                              shown(token, end)};
+                throw BadLine{"expected label numbers with commas between them, found " + shown(token, end)};
             // a line of features alone that forgot its leading space
             if (n_labels_ == 0 && at < end && *at == ':') return token;
-            const int32_t label =
-                require_in_range(number, limits_.n_labels, "label", first_digit, end);
+            const int32_t label = require_in_range(number, limits_.n_labels, "label", first_digit, end);
             if (n_labels_ > 0 && labels_[n_labels_ - 1] >= label) labels_sorted_ = false;
             labels_[n_labels_++] = label;
             if (at == end || is_space(*at)) return at;
             if (*at != ',')
-                throw BadLine{"expected label numbers with commas between them, found " +
-                              shown(token, end)};
+                throw BadLine{"expected label numbers with commas between them, found " + shown(token, end)};
             ++at;
         }
     }
@@ -164,8 +161,7 @@ class LineParser {
             const int64_t number = parse_number(at, end);
             if (at == token || at == end || *at != ':')
                 throw BadLine{"expected feature:value, found " + shown(token, end)};
-            const int32_t feature =
-                require_in_range(number, limits_.n_features, "feature", token, end);
+            const int32_t feature = require_in_range(number, limits_.n_features, "feature", token, end);
             const float value = parse_value(++at, end);
             if (at < end && !is_space(*at))
                 throw BadLine{"expected feature:value, found " + shown(token, end)};
@@ -254,8 +250,7 @@ void count_entries(Chunk& chunk) {
 }
 
 void parse_chunk(Chunk& chunk, const TextLimits& limits, TextRows& rows) {
-    LineParser parser(limits, rows.labels.data() + chunk.labels_at,
-                      rows.features.data() + chunk.features_at,
+    LineParser parser(limits, rows.labels.data() + chunk.labels_at, rows.features.data() + chunk.features_at,
                       rows.values.data() + chunk.features_at);
     const char* at = chunk.text.data();
     const char* const end = at + chunk.text.size();
@@ -313,8 +308,8 @@ void append_value(std::string& text, float value) {
 
 }  // namespace
 
-TextRows parse_text(std::string_view text, const TextLimits& limits, int n_threads,
-                    RunControl& control, int64_t chunk_size) {
+TextRows parse_text(std::string_view text, const TextLimits& limits, int n_threads, RunControl& control,
+                    int64_t chunk_size) {
     std::vector<Chunk> chunks = cut_at_line_ends(text, chunk_size);
     const auto n_chunks = static_cast<int64_t>(chunks.size());
     parallel_for(n_chunks, n_threads, control, [&](int64_t i, int) { count_entries(chunks[i]); });
@@ -348,10 +343,8 @@ TextRows parse_text(std::string_view text, const TextLimits& limits, int n_threa
         if (chunk.error) throw std::invalid_argument(*chunk.error);
 
     close_gaps(chunks, rows);
-    std::partial_sum(rows.label_starts.begin(), rows.label_starts.end(),
-                     rows.label_starts.begin());
-    std::partial_sum(rows.feature_starts.begin(), rows.feature_starts.end(),
-                     rows.feature_starts.begin());
+    std::partial_sum(rows.label_starts.begin(), rows.label_starts.end(), rows.label_starts.begin());
+    std::partial_sum(rows.feature_starts.begin(), rows.feature_starts.end(), rows.feature_starts.begin());
     return rows;
 }
 

@@ -46,8 +46,8 @@ struct TextLimits {
 
 // Reads every line of the text. Throws std::invalid_argument for the first line that is wrong,
 // whatever the number of threads. `chunk_size` is the bytes a worker takes at a time.
-TextRows parse_text(std::string_view text, const TextLimits& limits, int n_threads,
-                    RunControl& control, int64_t chunk_size = 1 << 20);
+TextRows parse_text(std::string_view text, const TextLimits& limits, int n_threads, RunControl& control,
+                    int64_t chunk_size = 1 << 20);
 
 // Writes one line a row so that parse_text gives back the same bits. Both have the same rows.
 std::string format_text(const MatrixView& features, const PatternView& labels);

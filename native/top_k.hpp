@@ -16,9 +16,7 @@ class TopK {
     int32_t size() const { return size_; }
     bool full() const { return size_ == k_; }
     // What a newcomer has to reach to have a chance.
-    float threshold() const {
-        return full() ? scores_[k_ - 1] : -std::numeric_limits<float>::infinity();
-    }
+    float threshold() const { return full() ? scores_[k_ - 1] : -std::numeric_limits<float>::infinity(); }
 
     void offer(int32_t id, float score) {
         if (full()) {

@@ -31,8 +31,8 @@ POLYSEME_INLINE float sum_of(const Lanes& lanes) {
 
 // A plain loop, and one that gathers sixteen numbers at once where the processor can.
 #ifdef POLYSEME_HAS_CLONES
-__attribute__((target("avx512f"))) float product(const int32_t* columns, const float* values,
-                                                 int64_t n, const float* dense) {
+__attribute__((target("avx512f"))) float product(const int32_t* columns, const float* values, int64_t n,
+                                                 const float* dense) {
     __m512 sums = _mm512_setzero_ps();
     for (int64_t e = 0; e < n; e += n_lanes) {
         const auto present = static_cast<__mmask16>(n - e >= n_lanes ? 0xffff : (1 << (n - e)) - 1);

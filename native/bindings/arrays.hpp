@@ -52,8 +52,8 @@ inline void require(bool condition, const char* message) {
 }
 
 // Checks a CSR structure once at the border; kernels trust it afterwards.
-inline PatternView pattern_view(const In<int64_t>& starts, const In<int32_t>& columns,
-                                int64_t n_cols, const char* name) {
+inline PatternView pattern_view(const In<int64_t>& starts, const In<int32_t>& columns, int64_t n_cols,
+                                const char* name) {
     const std::string what(name);
     if (starts.size() == 0 || starts.data()[0] != 0)
         throw std::invalid_argument(what + ": row starts must begin with 0");
@@ -74,8 +74,8 @@ inline PatternView pattern_view(const In<int64_t>& starts, const In<int32_t>& co
     return view;
 }
 
-inline MatrixView matrix_view(const In<int64_t>& starts, const In<int32_t>& columns,
-                              const In<float>& values, int64_t n_cols, const char* name) {
+inline MatrixView matrix_view(const In<int64_t>& starts, const In<int32_t>& columns, const In<float>& values,
+                              int64_t n_cols, const char* name) {
     MatrixView view;
     static_cast<PatternView&>(view) = pattern_view(starts, columns, n_cols, name);
     if (values.size() != columns.size())

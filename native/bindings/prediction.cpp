@@ -26,8 +26,7 @@ Merge merge_of(const std::string& name) {
 
 void require_starts(const In<int64_t>& starts, int64_t last, const char* message) {
     require(starts.size() > 0 && starts.data()[0] == 0, message);
-    for (size_t i = 1; i < starts.size(); ++i)
-        require(starts.data()[i - 1] <= starts.data()[i], message);
+    for (size_t i = 1; i < starts.size(); ++i) require(starts.data()[i - 1] <= starts.data()[i], message);
     require(starts.data()[starts.size() - 1] == last, message);
 }
 
@@ -39,7 +38,8 @@ struct BoundLevel {
 
 BoundLevel level_of(const In<int64_t>& slot_starts, const In<uint32_t>& record_sizes,
                     const In<uint8_t>& bytes, const In<float>& scales, const In<float>& bias,
-                    int64_t n_features, bool is_trusted, const std::optional<In<uint8_t>>& dense, int64_t n_dense) {
+                    int64_t n_features, bool is_trusted, const std::optional<In<uint8_t>>& dense,
+                    int64_t n_dense) {
     const auto size = [](const auto& array) { return static_cast<int64_t>(array.size()); };
     require(n_features >= 1, "there must be at least one feature");
     require(n_dense >= 0 && n_dense <= n_features && size(record_sizes) == n_features - n_dense,
@@ -72,8 +72,9 @@ nb::tuple slot_weights(const BoundLevel& bound, int64_t cluster, int64_t slot,
     for (size_t i = 0; wanted && i < wanted->size(); ++i)
         require(wanted->data()[i] >= 0 && wanted->data()[i] < level.n_features(), "there is no such feature");
     // To look at all features takes long enough for others to wait for the GIL.
-    const auto found = wanted ? level.slot_weights(cluster, slot, {wanted->data(), wanted->size()})
-                              : run_released(nb::none(), [&](RunControl&) { return level.slot_weights(cluster, slot); });
+    const auto found =
+        wanted ? level.slot_weights(cluster, slot, {wanted->data(), wanted->size()})
+               : run_released(nb::none(), [&](RunControl&) { return level.slot_weights(cluster, slot); });
     std::vector<int32_t> features;
     std::vector<float> weights;
     for (const auto& [feature, weight] : found) {
@@ -102,7 +103,8 @@ nb::tuple all_weights(const BoundLevel& bound) {
         }
         return 0;
     });
-    return nb::make_tuple(to_numpy(std::move(starts)), to_numpy(std::move(slots)), to_numpy(std::move(weights)));
+    return nb::make_tuple(to_numpy(std::move(starts)), to_numpy(std::move(slots)),
+                          to_numpy(std::move(weights)));
 }
 
 nb::dict join(const std::vector<BoundLevel*>& bound, const In<int32_t>& part_of_cluster) {
@@ -120,8 +122,9 @@ nb::dict join(const std::vector<BoundLevel*>& bound, const In<int32_t>& part_of_
         const LinearLevel& level = *bound[p]->level;
         require(level.n_clusters() == n_clusters || level.n_clusters() == n_own[p],
                 "a part must have either all clusters or those that come from it");
-        require(level.n_sparse() == bound[0]->level->n_sparse() && level.n_dense() == bound[0]->level->n_dense(),
-                "the parts differ in features");
+        require(
+            level.n_sparse() == bound[0]->level->n_sparse() && level.n_dense() == bound[0]->level->n_dense(),
+            "the parts differ in features");
         if (level.n_slots() > 0) {
             if (any_with_slots == nullptr) any_with_slots = &level;
             require(level.has_byte_weights() == any_with_slots->has_byte_weights(),
@@ -166,7 +169,8 @@ class Predictor {
         require(ranker_->n_clusters() == n_nodes, "the ranker does not fit the matcher");
         require(has_our_features(*ranker_), "the ranker does not fit the number of features");
         // Every label has a slot, so this also keeps a damaged number from asking for memory.
-        require(n_labels >= 0 && n_labels <= ranker_->n_slots(), "the number of labels does not fit the slots");
+        require(n_labels >= 0 && n_labels <= ranker_->n_slots(),
+                "the number of labels does not fit the slots");
         require(static_cast<int64_t>(slot_labels->size()) == ranker_->n_slots(),
                 "slot labels do not fit the ranker");
         for (size_t s = 0; s < slot_labels->size(); ++s)
@@ -191,11 +195,12 @@ class Predictor {
             std::vector<std::pair<int32_t, float>> all(n * beam_size);
             for_each_beam(documents, beam_size, n_threads, control,
                           [&](int64_t i, const Document&, const Beam& beam) {
-                row_starts[i + 1] = beam.size();
-                auto* const row = all.data() + i * beam_size;
-                for (int32_t r = 0; r < beam.size(); ++r) row[r] = {beam.nodes[r], beam.scores[r]};
-                std::sort(row, row + beam.size());
-            });
+                              row_starts[i + 1] = beam.size();
+                              auto* const row = all.data() + i * beam_size;
+                              for (int32_t r = 0; r < beam.size(); ++r)
+                                  row[r] = {beam.nodes[r], beam.scores[r]};
+                              std::sort(row, row + beam.size());
+                          });
             for (int64_t i = 0; i < n; ++i) row_starts[i + 1] += row_starts[i];
             clusters.resize(row_starts[n]);
             scores.resize(row_starts[n]);
@@ -209,8 +214,8 @@ class Predictor {
                               to_numpy(std::move(scores)));
     }
 
-    nb::tuple top_k(const Documents& X, int32_t beam_size, int32_t k, const std::string& merge_name, int n_threads,
-                    const nb::object& progress) const {
+    nb::tuple top_k(const Documents& X, int32_t beam_size, int32_t k, const std::string& merge_name,
+                    int n_threads, const nb::object& progress) const {
         const DocumentsView documents = checked(X);
         require(beam_size > 0 && k > 0, "beam_size and k must be at least 1");
         require(ranker_ != nullptr, "this predictor has no ranker");
@@ -220,8 +225,9 @@ class Predictor {
         run_released(progress, [&](RunControl& control) {
             for_each_beam(documents, beam_size, n_threads, control,
                           [&](int64_t i, const Document& document, const Beam& beam) {
-                rank(document, beam, merge, k, thread_scratch(), best.labels + i * k, best.scores + i * k);
-            });
+                              rank(document, beam, merge, k, thread_scratch(), best.labels + i * k,
+                                   best.scores + i * k);
+                          });
             return 0;
         });
         return std::move(best).to_python();
@@ -267,12 +273,14 @@ class Predictor {
         run_released(progress, [&](RunControl& control) {
             for_each_beam(documents, beam_size, n_threads, control,
                           [&](int64_t i, const Document& document, const Beam& beam) {
-                rank_all(*ranker_, *table_, document, beam, activation_, merge, thread_scratch().rank, rows[i]);
-            });
+                              rank_all(*ranker_, *table_, document, beam, activation_, merge,
+                                       thread_scratch().rank, rows[i]);
+                          });
             return 0;
         });
         std::vector<int64_t> row_starts(1, 0);
-        for (const auto& row : rows) row_starts.push_back(row_starts.back() + static_cast<int64_t>(row.size()));
+        for (const auto& row : rows)
+            row_starts.push_back(row_starts.back() + static_cast<int64_t>(row.size()));
         std::vector<int32_t> labels;
         std::vector<float> scores;
         labels.reserve(row_starts.back());
@@ -293,7 +301,9 @@ class Predictor {
     bool has_our_features(const LinearLevel& level) const {
         return level.n_features() == n_features_ && level.n_dense() == n_dense();
     }
-    int64_t n_dense() const { return !levels_.empty() ? levels_[0]->n_dense() : ranker_ ? ranker_->n_dense() : 0; }
+    int64_t n_dense() const {
+        return !levels_.empty() ? levels_[0]->n_dense() : ranker_ ? ranker_->n_dense() : 0;
+    }
     DocumentsView checked(const Documents& X) const {
         const DocumentsView documents = X.view("X");
         require(documents.n_features() == n_features_, "X and the model differ in features");
@@ -335,8 +345,8 @@ class Predictor {
 
     // Calls visit(document number, document, its beam at the leaves) for every document.
     template <class F>
-    void for_each_beam(const DocumentsView& documents, int32_t beam_size, int n_threads,
-                       RunControl& control, F&& visit) const {
+    void for_each_beam(const DocumentsView& documents, int32_t beam_size, int n_threads, RunControl& control,
+                       F&& visit) const {
         const int64_t n = documents.n_rows();
         auto visit_some = [&](int64_t begin, int64_t end) {
             for (int64_t i = begin; i < end; ++i) {
@@ -414,23 +424,23 @@ void bind_prediction(nb::module_& m) {
     nb::class_<BoundLevel>(m, "LinearLevel")
         .def_prop_ro("n_clusters", [](const BoundLevel& b) { return b.level->n_clusters(); })
         .def_prop_ro("n_slots", [](const BoundLevel& b) { return b.level->n_slots(); })
-        .def_prop_ro("n_weights", [](const BoundLevel& b) {
-            return run_released(nb::none(), [&](RunControl&) { return b.level->n_weights(); });
-        })
+        .def_prop_ro("n_weights",
+                     [](const BoundLevel& b) {
+                         return run_released(nb::none(), [&](RunControl&) { return b.level->n_weights(); });
+                     })
         .def("slot_weights", &slot_weights, nb::arg("cluster"), nb::arg("slot"),
              nb::arg("features").noconvert().none() = nb::none())
         .def("all_weights", &all_weights);
     m.def("join_levels", &join, nb::arg("parts"), nb::arg("part_of_cluster").noconvert());
-    m.def("linear_level", &level_of, nb::arg("slot_starts").noconvert(),
-          nb::arg("record_sizes").noconvert(), nb::arg("bytes").noconvert(),
-          nb::arg("scales").noconvert(), nb::arg("bias").noconvert(), nb::arg("n_features"),
-          nb::arg("is_trusted"), nb::arg("dense").noconvert().none() = nb::none(), nb::arg("n_dense") = 0);
+    m.def("linear_level", &level_of, nb::arg("slot_starts").noconvert(), nb::arg("record_sizes").noconvert(),
+          nb::arg("bytes").noconvert(), nb::arg("scales").noconvert(), nb::arg("bias").noconvert(),
+          nb::arg("n_features"), nb::arg("is_trusted"), nb::arg("dense").noconvert().none() = nb::none(),
+          nb::arg("n_dense") = 0);
     nb::class_<Predictor>(m, "Predictor")
         .def(nb::init<const std::vector<BoundLevel*>&, BoundLevel*, const std::optional<In<int32_t>>&,
                       int64_t, int64_t, const std::string&>(),
-             nb::arg("matcher"), nb::arg("ranker").none(), nb::arg("slot_labels").none(),
-             nb::arg("n_labels"), nb::arg("n_features"), nb::arg("activation"),
-             nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>())
+             nb::arg("matcher"), nb::arg("ranker").none(), nb::arg("slot_labels").none(), nb::arg("n_labels"),
+             nb::arg("n_features"), nb::arg("activation"), nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>())
         .def("match", &Predictor::match, nb::arg("X"), nb::arg("beam_size"), nb::arg("n_threads"),
              nb::arg("progress").none())
         .def("top_k", &Predictor::top_k, nb::arg("X"), nb::arg("beam_size"), nb::arg("k"), nb::arg("merge"),

@@ -41,7 +41,8 @@ struct Documents {
             documents.dense = dense->data();
             documents.n_dense = static_cast<int64_t>(dense->shape(1));
         }
-        if (documents.n_features() > INT32_MAX) throw std::invalid_argument(std::string(name) + " has too many features");
+        if (documents.n_features() > INT32_MAX)
+            throw std::invalid_argument(std::string(name) + " has too many features");
         return documents;
     }
 };
@@ -86,14 +87,14 @@ inline bool read(nb::handle object, Documents& documents) noexcept {
 
 namespace nanobind::detail {
 
-#define POLYSEME_ARGUMENT(Type, python_name)                                      \
-    template <>                                                                   \
-    struct type_caster<polyseme::bindings::Type> {                                \
-        NB_TYPE_CASTER(polyseme::bindings::Type, const_name(python_name))         \
-        template <class Flags>                                                    \
-        bool from_python(handle source, Flags, cleanup_list*) noexcept {          \
-            return polyseme::bindings::read(source, value);                       \
-        }                                                                         \
+#define POLYSEME_ARGUMENT(Type, python_name)                              \
+    template <>                                                           \
+    struct type_caster<polyseme::bindings::Type> {                        \
+        NB_TYPE_CASTER(polyseme::bindings::Type, const_name(python_name)) \
+        template <class Flags>                                            \
+        bool from_python(handle source, Flags, cleanup_list*) noexcept {  \
+            return polyseme::bindings::read(source, value);               \
+        }                                                                 \
     };
 POLYSEME_ARGUMENT(Pattern, "SparsePattern")
 POLYSEME_ARGUMENT(Rows, "SparseRows")

@@ -71,8 +71,9 @@ struct TrainingOptions {
     }
 };
 
-nb::dict train(const Documents& X, const Pattern& training_rows, const Pattern& slots, const Pattern& positives,
-               const nb::object& how, const nb::object& run, const std::optional<Pattern>& own_documents,
+nb::dict train(const Documents& X, const Pattern& training_rows, const Pattern& slots,
+               const Pattern& positives, const nb::object& how, const nb::object& run,
+               const std::optional<Pattern>& own_documents,
                const std::optional<In<int32_t>>& cluster_numbers) {
     const TrainingOptions options(how, run);
     SlotTask task;
@@ -111,12 +112,12 @@ nb::dict train(const Documents& X, const Pattern& training_rows, const Pattern& 
 }  // namespace
 
 void bind_training(nb::module_& m) {
-    m.def("partition_labels", &partition, nb::arg("X"), nb::arg("label_rows"), nb::kw_only(), nb::arg("fan_outs"),
-          nb::arg("max_features"), nb::arg("max_documents"), nb::arg("sample_size"), nb::arg("max_iter"),
-          nb::arg("seed"), nb::arg("n_threads"), nb::arg("progress").none());
-    m.def("train_clusters", &train, nb::arg("X"), nb::arg("training_rows"), nb::arg("slots"), nb::arg("positives"),
-          nb::arg("how"), nb::arg("run"), nb::kw_only(), nb::arg("own_documents").none(),
-          nb::arg("cluster_numbers").noconvert().none());
+    m.def("partition_labels", &partition, nb::arg("X"), nb::arg("label_rows"), nb::kw_only(),
+          nb::arg("fan_outs"), nb::arg("max_features"), nb::arg("max_documents"), nb::arg("sample_size"),
+          nb::arg("max_iter"), nb::arg("seed"), nb::arg("n_threads"), nb::arg("progress").none());
+    m.def("train_clusters", &train, nb::arg("X"), nb::arg("training_rows"), nb::arg("slots"),
+          nb::arg("positives"), nb::arg("how"), nb::arg("run"), nb::kw_only(),
+          nb::arg("own_documents").none(), nb::arg("cluster_numbers").noconvert().none());
 }
 
 }  // namespace polyseme::bindings

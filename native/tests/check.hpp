@@ -27,14 +27,14 @@ struct Register {
 
 #define JOIN_(a, b) a##b
 #define JOIN(a, b) JOIN_(a, b)
-#define TEST(name)                                                                        \
-    static void JOIN(test_, __LINE__)();                                                  \
+#define TEST(name)                                                                           \
+    static void JOIN(test_, __LINE__)();                                                     \
     static polyseme::tests::Register JOIN(register_, __LINE__)(name, JOIN(test_, __LINE__)); \
     static void JOIN(test_, __LINE__)()
-#define CHECK(condition)                                                              \
-    do {                                                                              \
-        if (!(condition)) {                                                           \
+#define CHECK(condition)                                                                   \
+    do {                                                                                   \
+        if (!(condition)) {                                                                \
             std::fprintf(stderr, "%s:%d: not true: %s\n", __FILE__, __LINE__, #condition); \
-            std::exit(1);                                                             \
-        }                                                                             \
+            std::exit(1);                                                                  \
+        }                                                                                  \
     } while (false)

@@ -1,10 +1,9 @@
-#include "assignment.hpp"
-
 #include <algorithm>
 #include <random>
 #include <stdexcept>
 #include <vector>
 
+#include "assignment.hpp"
 #include "check.hpp"
 #include "co_occurrence.hpp"
 
@@ -65,8 +64,7 @@ struct Example {
     AssignmentProblem problem() const {
         AssignmentProblem problem;
         static_cast<PatternView&>(problem.candidates) = {label_rows.view().n_rows, matched.n_cols,
-                                                         counted.starts.data(),
-                                                         counted.clusters.data()};
+                                                         counted.starts.data(), counted.clusters.data()};
         problem.candidates.counts = counted.counts.data();
         problem.candidates.scores = counted.scores.data();
         problem.present = present.view();
@@ -110,8 +108,7 @@ TEST("coverage reaches at least as much as the closed form, on any number of thr
             const auto plain = choose_closed_form(example.problem(), copies, 2, control);
             const auto cover = choose_coverage(example.problem(), copies, 2, control);
             CHECK(example.n_reached(cover, 2) >= example.n_reached(plain, 1));
-            CHECK(cover.clusters ==
-                  choose_coverage(example.problem(), copies, 1, control).clusters);
+            CHECK(cover.clusters == choose_coverage(example.problem(), copies, 1, control).clusters);
         }
     }
 }

@@ -62,8 +62,9 @@ TEST("a beam keeps the best children, the lower of equals first") {
     RankScratch rank_scratch;
     int32_t labels[2];
     float scores[2];
-    CHECK(rank_top_k(*lower.level, table, document_of(documents.view, 1), walk_one(documents, 1, 2, {upper.level.get()}, scratch),
-                     Activation::none, Merge::max, 2, rank_scratch, labels, scores) == 2);
+    CHECK(rank_top_k(*lower.level, table, document_of(documents.view, 1),
+                     walk_one(documents, 1, 2, {upper.level.get()}, scratch), Activation::none, Merge::max, 2,
+                     rank_scratch, labels, scores) == 2);
     CHECK(labels[0] == 0 && labels[1] == 1);
 }
 
@@ -72,7 +73,8 @@ TEST("a node that is as good as the worst so far is still looked at, for a lower
     const TableLevel top({0, 2}, {{0.5f, 2.f}}), bottom({0, 1, 3}, {{2.f, 2.f, 0.5f}});
     const Documents documents({0});
     BeamScratch scratch;
-    const Beam deep = walk_one(documents, 0, 2, {top.level.get(), bottom.level.get()}, scratch, Activation::l3_hinge);
+    const Beam deep =
+        walk_one(documents, 0, 2, {top.level.get(), bottom.level.get()}, scratch, Activation::l3_hinge);
     CHECK(deep.nodes[0] == 1 && deep.nodes[1] == 0);
     const Beam beam = walk_one(documents, 0, 2, {top.level.get()}, scratch, Activation::l3_hinge);
     CHECK(beam.nodes[0] == 1);
@@ -81,8 +83,8 @@ TEST("a node that is as good as the worst so far is still looked at, for a lower
     RankScratch rank_scratch;
     int32_t labels[2];
     float scores[2];
-    CHECK(rank_top_k(*bottom.level, table, document_of(documents.view, 0), beam, Activation::l3_hinge, Merge::max, 2,
-                     rank_scratch, labels, scores) == 2);
+    CHECK(rank_top_k(*bottom.level, table, document_of(documents.view, 0), beam, Activation::l3_hinge,
+                     Merge::max, 2, rank_scratch, labels, scores) == 2);
     CHECK(labels[0] == 1 && labels[1] == 0);
 }
 
@@ -97,13 +99,14 @@ TEST("a label counts once though its slots are equal, and by the slots that this
         for (const int32_t n_reached : {2, 1}) {
             const Beam beam = walk_one(documents, 0, n_reached, {top.level.get()}, beam_scratch);
             std::vector<std::pair<int32_t, float>> all;
-            rank_all(*bottom.level, table, document_of(documents.view, 0), beam, Activation::none, merge, scratch, all);
+            rank_all(*bottom.level, table, document_of(documents.view, 0), beam, Activation::none, merge,
+                     scratch, all);
             CHECK(all.size() == 1);
             CHECK(all[0].second == (merge == Merge::mean ? 0.25f : 0.25f * float(n_reached)));
             int32_t label[2];
             float score[2];
-            CHECK(rank_top_k(*bottom.level, table, document_of(documents.view, 0), beam, Activation::none, merge, 2,
-                             scratch, label, score) == 1);
+            CHECK(rank_top_k(*bottom.level, table, document_of(documents.view, 0), beam, Activation::none,
+                             merge, 2, scratch, label, score) == 1);
         }
     }
 }
@@ -128,7 +131,8 @@ TEST("what cannot matter is not scored, and nothing is lost by that") {
     // A wide tree of random margins; compared with a beam and a ranking that look at everything.
     Random random(4);
     const int64_t n_nodes = 40, n_children = 9;
-    std::vector<std::vector<float>> first(1, std::vector<float>(n_nodes)), second(1, std::vector<float>(n_nodes * n_children));
+    std::vector<std::vector<float>> first(1, std::vector<float>(n_nodes)),
+        second(1, std::vector<float>(n_nodes * n_children));
     for (float& margin : first[0]) margin = float(random.below(3000)) / 1000 - 1.5f;
     for (float& margin : second[0]) margin = float(random.below(3000)) / 1000 - 1.5f;
     std::vector<int64_t> starts(1, 0);
@@ -153,9 +157,10 @@ TEST("what cannot matter is not scored, and nothing is lost by that") {
             RankScratch rank_scratch;
             std::vector<int32_t> best(k);
             std::vector<float> scores(k);
-            CHECK(rank_top_k(*bottom.level, table, document_of(documents.view, 0), beam, activation, Merge::sum, k,
-                             rank_scratch, best.data(), scores.data()) == k);
-            const Beam deep = walk_one(documents, 0, k, {top.level.get(), bottom.level.get()}, scratch, activation);
+            CHECK(rank_top_k(*bottom.level, table, document_of(documents.view, 0), beam, activation,
+                             Merge::sum, k, rank_scratch, best.data(), scores.data()) == k);
+            const Beam deep =
+                walk_one(documents, 0, k, {top.level.get(), bottom.level.get()}, scratch, activation);
             if (k == 30) CHECK(deep.size() == 30);
             for (int32_t j = 0; j < k; ++j) CHECK(std::fabs(scores[j] - scored[j]) < 1e-6f);
         }
@@ -190,13 +195,15 @@ TEST("labels with several slots come out as if every cluster had been scored") {
                                            beam_scratch, activation);
                 std::vector<std::pair<int32_t, float>> all;
                 rank_all(*bottom.level, table, document, beam, activation, merge, scratch, all);
-                std::stable_sort(all.begin(), all.end(), [](auto& a, auto& b) { return a.second > b.second; });
+                std::stable_sort(all.begin(), all.end(),
+                                 [](auto& a, auto& b) { return a.second > b.second; });
                 for (const size_t k : {1, 3, 10}) {
                     std::vector<std::pair<int32_t, float>> best(std::min(k, all.size()));
                     std::vector<int32_t> best_labels(k);
                     std::vector<float> scores(k);
-                    CHECK(rank_top_k(*bottom.level, table, document, beam, activation, merge, static_cast<int32_t>(k),
-                                     scratch, best_labels.data(), scores.data()) == static_cast<int32_t>(best.size()));
+                    CHECK(rank_top_k(*bottom.level, table, document, beam, activation, merge,
+                                     static_cast<int32_t>(k), scratch, best_labels.data(),
+                                     scores.data()) == static_cast<int32_t>(best.size()));
                     for (size_t j = 0; j < best.size(); ++j) best[j] = {best_labels[j], scores[j]};
                     CHECK(std::equal(best.begin(), best.end(), all.begin()));
                 }
@@ -247,11 +254,12 @@ TEST("one scratch serves models of different sizes") {
     for (const bool large : {false, true, false}) {
         const LinearLevel& ranker = large ? *many.level : *lower.level;
         const SlotTable table(ranker, large ? many_labels : slot_labels, large ? 500 : 4);
-        const Beam beam = walk_one(documents, 0, 3, {large ? fan.level.get() : upper.level.get()}, beam_scratch);
+        const Beam beam =
+            walk_one(documents, 0, 3, {large ? fan.level.get() : upper.level.get()}, beam_scratch);
         int32_t label;
         float score;
-        CHECK(rank_top_k(ranker, table, document_of(documents.view, 0), beam, Activation::none, Merge::mean, 1,
-                         scratch, &label, &score) == 1);
+        CHECK(rank_top_k(ranker, table, document_of(documents.view, 0), beam, Activation::none, Merge::mean,
+                         1, scratch, &label, &score) == 1);
         CHECK(label == (large ? 499 : 0));
         CHECK(score == (large ? 998.5f : 0.9f));
     }

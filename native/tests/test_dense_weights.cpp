@@ -41,7 +41,8 @@ struct DenseCluster {
         document.set(values);
         add(bytes.data(), form, n_slots, document, sums.data());
         for (int64_t slot = 0; slot < n_slots; ++slot)
-            if (std::fabs(sums[slot] - 1 - expected[slot]) > 127 * 2e-5 * (double(form.n_columns) + 10)) return false;
+            if (std::fabs(sums[slot] - 1 - expected[slot]) > 127 * 2e-5 * (double(form.n_columns) + 10))
+                return false;
         for (size_t slot = n_slots; slot < sums.size(); ++slot)
             if (sums[slot] != 1) return false;
         return true;
@@ -70,7 +71,8 @@ TEST("dense values that are all zero or tiny give nothing") {
         std::vector<float> values(5, value), sums(8, 0);
         DenseValues document;
         document.set(values);
-        for (const AddDense add : dense_adders(true)) add(cluster.bytes.data(), cluster.form, 3, document, sums.data());
+        for (const AddDense add : dense_adders(true))
+            add(cluster.bytes.data(), cluster.form, 3, document, sums.data());
         for (const float sum : sums) CHECK(std::fabs(sum) < 1e-30f);
     }
 }

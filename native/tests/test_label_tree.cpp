@@ -66,7 +66,8 @@ TEST("leaves share the labels evenly for any fan-outs") {
         const RandomRows rows(n_labels, 20, 1);
         for (const auto& fan_outs : std::vector<std::vector<int32_t>>{{}, {1}, {2}, {3, 5}, {7}, {2, 1, 3}}) {
             const auto leaves = partition(rows.view, fan_outs, 2);
-            const int64_t n_leaves = std::accumulate(fan_outs.begin(), fan_outs.end(), int64_t{1}, std::multiplies<>());
+            const int64_t n_leaves =
+                std::accumulate(fan_outs.begin(), fan_outs.end(), int64_t{1}, std::multiplies<>());
             CHECK(static_cast<int64_t>(leaves.starts.size()) == n_leaves + 1);
             CHECK(leaves.starts.front() == 0 && leaves.starts.back() == n_labels);
             std::vector<char> seen(n_labels, 0);
@@ -120,7 +121,8 @@ TEST("label features have unit length, few entries, and are the same for any num
         CHECK(row.size == 0 || std::abs(squared - 1) < 1e-5);
     }
     for (const int n_threads : {2, 5}) {
-        const auto many = aggregate_label_features({documents.view}, labels.view, {20, 30}, n_threads, control);
+        const auto many =
+            aggregate_label_features({documents.view}, labels.view, {20, 30}, n_threads, control);
         for (size_t label = 0; label < 900; ++label) {
             const LabelRow &a = one.rows[label], &b = many.rows[label];
             CHECK(a.size == b.size && a.factor == b.factor);

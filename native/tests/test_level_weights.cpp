@@ -26,7 +26,8 @@ std::vector<std::vector<float>> random_table(int64_t n_features, int64_t n_slots
 std::vector<int64_t> clusters_of(int64_t n_clusters, int64_t n_slots_each) {
     std::vector<int64_t> starts(1, 0);
     // Sizes differ, and one cluster has no slots.
-    for (int64_t c = 0; c < n_clusters; ++c) starts.push_back(starts.back() + (c == 1 ? 0 : n_slots_each + c % 3));
+    for (int64_t c = 0; c < n_clusters; ++c)
+        starts.push_back(starts.back() + (c == 1 ? 0 : n_slots_each + c % 3));
     return starts;
 }
 
@@ -40,7 +41,8 @@ void check_scores(int64_t n_clusters, int64_t n_slots_each, bool byte_weights) {
     for (size_t e = 0; e < values.size(); ++e) values[e] = 0.25f * float(e + 1);
 
     std::vector<int32_t> asked;
-    for (int64_t c = n_clusters - 1; c >= 0; c -= 1 + n_clusters / 7) asked.push_back(static_cast<int32_t>(c));
+    for (int64_t c = n_clusters - 1; c >= 0; c -= 1 + n_clusters / 7)
+        asked.push_back(static_cast<int32_t>(c));
     FoundRows found;
     level.find({features, values}, asked, found);
     for (size_t rank = 0; rank < asked.size(); ++rank) {
@@ -144,9 +146,11 @@ TEST("clusters of joined parts are those of the parts byte for byte") {
     const TableLevel with_all({0, 0, 2, 2}, {{0, 9}, {3, 0}, {1, 2}}, true);
     const TableLevel alone({0, 2}, {{0, 9}, {3, 0}, {1, 2}}, true);
     const TableLevel nothing({0, 0, 0, 0}, {{}, {}, {}}, true);
-    const TableLevel expected({0, 2, 4, 6}, {{1, 0, 0, 9, 0, 3}, {0, 4, 3, 0, 6, 0}, {0, 0, 1, 2, 7, 8}}, true);
+    const TableLevel expected({0, 2, 4, 6}, {{1, 0, 0, 9, 0, 3}, {0, 4, 3, 0, 6, 0}, {0, 0, 1, 2, 7, 8}},
+                              true);
     for (const TableLevel* other : {&with_all, &alone}) {
-        const std::vector<const LinearLevel*> parts{nothing.level.get(), other->level.get(), level.level.get()};
+        const std::vector<const LinearLevel*> parts{nothing.level.get(), other->level.get(),
+                                                    level.level.get()};
         const LevelWeights made = join_parts(parts, std::vector<int32_t>{2, 1, 2});
         CHECK(made.bytes == expected.weights.bytes);
         CHECK(made.record_sizes == expected.weights.record_sizes);
@@ -174,7 +178,8 @@ TEST("parts of a level with many clusters are joined in any order") {
                 if (part_of_cluster[c] != p) continue;
                 own_starts.push_back(own_starts.back() + starts[c + 1] - starts[c]);
                 for (size_t f = 0; f < table.size(); ++f)
-                    own[f].insert(own[f].end(), table[f].begin() + starts[c], table[f].begin() + starts[c + 1]);
+                    own[f].insert(own[f].end(), table[f].begin() + starts[c],
+                                  table[f].begin() + starts[c + 1]);
             }
             parts.emplace_back(own_starts, own);
         }
@@ -193,7 +198,8 @@ TEST("bytes are within half a step of a slot's largest weight, and never zero") 
         CHECK(weights.size() == 3);
         for (const auto& [feature, weight] : weights) {
             CHECK(weight != 0 && (weight > 0) == (table[feature][slot] > 0));
-            CHECK(std::fabs(weight - table[feature][slot]) <= std::max(step / 2, step - std::fabs(table[feature][slot])) + 1e-6f);
+            CHECK(std::fabs(weight - table[feature][slot]) <=
+                  std::max(step / 2, step - std::fabs(table[feature][slot])) + 1e-6f);
         }
     }
 }
@@ -222,8 +228,10 @@ TEST("all ways to add rows agree") {
         }
         std::vector<FoundRow> lists, bitmaps;
         for (size_t r = 0; r < rows.size(); ++r)
-            (kinds[r].second ? lists : bitmaps).push_back({rows[r].data(), kinds[r].first, float(r % 5) * 0.21f});
-        const auto adders = form.column_bytes == 1 ? row_adders<uint8_t, int8_t>() : row_adders<uint16_t, int8_t>();
+            (kinds[r].second ? lists : bitmaps)
+                .push_back({rows[r].data(), kinds[r].first, float(r % 5) * 0.21f});
+        const auto adders =
+            form.column_bytes == 1 ? row_adders<uint8_t, int8_t>() : row_adders<uint16_t, int8_t>();
         for (const bool negative : {false, true}) {
             if (negative)
                 for (auto* some : {&lists, &bitmaps})

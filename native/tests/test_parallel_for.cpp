@@ -1,5 +1,6 @@
 #include <atomic>
 #include <stdexcept>
+#include <string>
 #include <vector>
 
 #include "check.hpp"
@@ -29,6 +30,27 @@ TEST("an exception in a worker reaches the caller as itself") {
         caught = std::string(error.what()) == "item 37";
     }
     CHECK(caught);
+}
+
+TEST("the first exception stops the other workers and is the one that arrives") {
+    RunControl control;
+    std::atomic<bool> other_runs{false};
+    std::string caught;
+    try {
+        parallel_for(2, 2, control, [&](int64_t item, int) {
+            if (item == 0) {
+                while (!other_runs) std::this_thread::yield();
+                throw std::runtime_error("first");
+            }
+            other_runs = true;
+            for (int i = 0; i < 10'000 && !control.stopped(); ++i)
+                std::this_thread::sleep_for(std::chrono::milliseconds(1));
+            throw std::runtime_error(control.stopped() ? "second" : "nobody was stopped");
+        });
+    } catch (const std::runtime_error& error) {
+        caught = error.what();
+    }
+    CHECK(caught == "first" && control.stopped());
 }
 
 TEST("an exception of the poll stops the workers and reaches the caller") {

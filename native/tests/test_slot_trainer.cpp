@@ -117,7 +117,8 @@ TEST("a cluster so large that its slots are spread over threads is trained the s
 TEST("a cluster is trained the same alone and among others, whether whole, in pieces or in place") {
     for (const int32_t n_features : {40, 400}) {  // a copy is larger than the weights, or smaller
         // From less than a cluster's entries to more than those of all clusters together.
-        for (const int64_t max_entries_whole : {int64_t{300}, int64_t{2000}, int64_t{20000}, int64_t{1} << 20}) {
+        for (const int64_t max_entries_whole :
+             {int64_t{300}, int64_t{2000}, int64_t{20000}, int64_t{1} << 20}) {
             Problem problem(120, n_features, 9, 21, 30);
             problem.task.max_entries_whole = max_entries_whole;
             const auto whole = problem.train(2);

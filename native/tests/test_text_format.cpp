@@ -53,6 +53,13 @@ TEST("unsorted and repeated entries, zeros, CRLF and trailing blanks are tidied"
     CHECK(equal<float>(rows.values, {3.0f, 1.0f, 2.0f}));
 }
 
+TEST("neighbours that are repeated count once, and values add up in the order of the line") {
+    const auto rows = parse("3,3 4:1 4:2 5:3e8 5:-3e8 5:1");
+    CHECK(equal<int32_t>(rows.labels, {3}));
+    CHECK(equal<int32_t>(rows.features, {4, 5}));
+    CHECK(equal<float>(rows.values, {3.0f, 1.0f}));
+}
+
 TEST("an empty text has no rows") { CHECK(parse("").label_starts.size() == 1); }
 
 TEST("the first bad line is named whatever the threads and chunks") {
@@ -64,11 +71,34 @@ TEST("the first bad line is named whatever the threads and chunks") {
 }
 
 TEST("malformed lines are refused") {
-    for (const char* line :
-         {"a", "1,", ",1", "1,,2", "1;2", "-1", "1 5", "1 5:", "1 :5", "1 5:1:2", "1 5:1,2", "1 x:1",
-          "1 5:0x1p3", "1 5:nan", "1 5:-inf", "1 5:1e39", "1 10:1", "10 5:1", "1 -2:1",
-          "99999999999999999999 1:1", "1 99999999999999999999:1", "1 5:3e38 5:3e38", "1 5:1e", "1 5:.",
-          "1 5:-", "1 5: 3", "\xff\xfe 1:2"})
+    for (const char* line : {"a",
+                             "1,",
+                             ",1",
+                             "1,,2",
+                             "1;2",
+                             "-1",
+                             "1 5",
+                             "1 5:",
+                             "1 :5",
+                             "1 5:1:2",
+                             "1 5:1,2",
+                             "1 x:1",
+                             "1 5:0x1p3",
+                             "1 5:nan",
+                             "1 5:-inf",
+                             "1 5:1e39",
+                             "1 10:1",
+                             "10 5:1",
+                             "1 -2:1",
+                             "99999999999999999999 1:1",
+                             "18446744073709551617 1:1",
+                             "1 99999999999999999999:1",
+                             "1 5:3e38 5:3e38",
+                             "1 5:1e",
+                             "1 5:.",
+                             "1 5:-",
+                             "1 5: 3",
+                             "\xff\xfe 1:2"})
         CHECK(begins(error_of(line), "line 2: "));
 }
 
@@ -112,6 +142,9 @@ TEST("values are rounded once, as by the standard library") {
     CHECK(std::equal(expected.begin(), expected.end(), rows.values.begin(), rows.values.end()));
     CHECK(parse("1 5:16777217").values[0] == 16777216.0f);  // half way, to even
     CHECK(parse("1 5:16777217.0000001").values[0] == 16777218.0f);
+    CHECK(parse("1 5:8.000003337860107").values[0] ==
+          8.00000286f);  // a double half way that was not so before
+    CHECK(parse("1 5:18446744073709551617").values[0] == 0x1p64f);  // more than 64 bits hold
     CHECK(parse("1 5:1e-60").values.empty());
     CHECK(parse("1 5:1e-45").values[0] == 0x1p-149f);
 }
