@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from polyseme.estimators.predicting import check_k
 from polyseme.files.loading import load
 from polyseme.inputs.excerpts import excerpt
 from polyseme.inputs.labels import check_labels
@@ -122,7 +123,7 @@ class Tagger:
 
     def rank(self, documents: Any, limit: int = 10) -> Ranked:
         """Return the best labels of each document and their bare scores, as `predict_top_k`."""
-        most = min(limit, self.classifier.n_labels_)
+        most = min(check_k(limit, "limit"), self.classifier.n_labels_)
         return self.classifier.predict_top_k(self.rows(documents), most)
 
     def suggest(

@@ -62,6 +62,8 @@ class Parameter:
 
     def check(self, value: object, source: Path) -> None:
         """Refuse a value from a file that is of another kind than the parameter."""
+        if self.name in SWITCHES and type(value) is int and value in (0, 1):
+            return
         kinds = (int, float) if self.kind is float else (self.kind,)
         if not isinstance(value, kinds) or (isinstance(value, bool) and self.kind is not bool):
             raise ValueError(f"{source}: {self.name} must be {SPOKEN[self.kind]}, not {value!r}.")

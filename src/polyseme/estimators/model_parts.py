@@ -43,7 +43,12 @@ def contents_of(model: PartitionedClassifier) -> Contents:
                     else "its class has no kind, the name of its entry point."
                 )
             )
-        arrays.update({f"{name}.{key}": array for key, array in part.to_arrays().items()})
+        found = part.to_arrays()
+        if not isinstance(found, dict) or not all(
+            isinstance(array, np.ndarray) for array in found.values()
+        ):
+            raise ValueError(f"to_arrays of the {name} must give arrays by name.")
+        arrays.update({f"{name}.{key}": array for key, array in found.items()})
     description = {
         "kind": model.kind,
         "parameters": {
@@ -77,7 +82,7 @@ def restore(model: PartitionedClassifier, stored: StoredModel) -> None:
     )
     model.n_features_in_ = n_features = sum(model.layout_)
     model.assignments_ = _assignments(stored)
-    model.phase_seconds_ = _seconds(stored)
+    model.phase_seconds_ = stored.seconds("phase_seconds")
     model.updates_ = _updates(stored)
     model.tree_ = _tree(stored)
     model.clusters_ = _clusters(stored, n_labels, model.tree_.n_clusters)
@@ -92,12 +97,17 @@ def restore(model: PartitionedClassifier, stored: StoredModel) -> None:
     ):
         if not isinstance(part, Stores):
             raise stored.damaged(f"a {type(model).__name__} keeps no {name}")
-        part.restore(stored.part(name), ModelShape(*layout, model.tree_, model.clusters_))
+        try:
+            part.restore(stored.part(name), ModelShape(*layout, model.tree_, model.clusters_))
+        except (ValueError, MemoryError):
+            raise
+        except Exception as error:  # of another package's backbone
+            raise stored.damaged(f"its {name} cannot be brought back: {error!r}") from error
 
 
 def _set_parameters(model: PartitionedClassifier, stored: StoredModel) -> None:
     parameters = stored.value("parameters", dict)
-    known = set(inspect.signature(type(model).__init__).parameters) - set(_NOT_STORED)
+    known = set(inspect.signature(type(model)).parameters) - set(_NOT_STORED)
     if not set(parameters) <= known:
         raise stored.damaged(f"its parameters are not those of a {type(model).__name__}")
     model.set_params(**parameters)
@@ -150,10 +160,3 @@ def _whole_numbers(stored: StoredModel, name: str, keys: tuple[str, ...]) -> lis
         ):
             raise stored.damaged(f"one of its {name} is {str(entry)[:80]}")
     return found
-
-
-def _seconds(stored: StoredModel) -> dict[str, float]:
-    seconds = stored.value("phase_seconds", dict)
-    if not all(type(n) in (int, float) and 0 <= n < 2**63 for n in seconds.values()):
-        raise stored.damaged("its phase_seconds are not numbers")
-    return seconds

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Any, ClassVar, TypeVar
 
@@ -43,6 +42,9 @@ from polyseme.partition.training_rows import TRAINING_ROWS
 from polyseme.training.disentangle import TrainingPlan, disentangle
 
 __all__ = ["PartitionedClassifier"]
+
+# What may be set on a trained model; all else needs another fit.
+CHANGED_AT_WILL = ("beam_size", "merge", "n_jobs", "verbose")
 
 Self = TypeVar("Self", bound="PartitionedClassifier")
 
@@ -122,6 +124,8 @@ class PartitionedClassifier(Predicting):
     layout_, seen_layout_ : tuple of int
         How many of the features are sparse and how many are a dense block; the same of what the
         ranker sees, which is more where the matcher makes features.
+    trained_parameters_ : dict
+        The parameters that only another `fit` can change, as they were in this one.
     n_labels_, n_features_in_, n_documents_ : int
     """
 
@@ -158,12 +162,13 @@ class PartitionedClassifier(Predicting):
     updates_: list[dict[str, int]]
     layout_: tuple[int, int]
     seen_layout_: tuple[int, int]
+    trained_parameters_: dict[str, Any]
     n_labels_: int
     n_features_in_: int
     n_documents_: int
     _walk: Walk | None
 
-    @knows_old_names("This estimator", RENAMED)
+    @knows_old_names(None, RENAMED)
     def __init__(
         self,
         copies: int = 2,
@@ -201,23 +206,24 @@ class PartitionedClassifier(Predicting):
     @property
     def classes_(self) -> npt.NDArray[Any]:
         """The names of the labels, or their numbers; made when asked for."""
+        check_is_fitted(self, "clusters_")
         names = self.label_names_
         if names is None:
             return np.arange(self.n_labels_)
         return np.array(names, dtype=object if isinstance(names[0], str) else np.int64)
 
-    @abstractmethod
     def make_matcher(self) -> Matcher:
         """Return a fresh matcher."""
+        raise TypeError(f"{type(self).__name__} does not say how its matcher is made.")
 
-    @abstractmethod
     def make_ranker(self) -> Ranker:
         """Return a fresh ranker."""
+        raise TypeError(f"{type(self).__name__} does not say how its ranker is made.")
 
     def set_params(self: Self, **params: Any) -> Self:
         """Set parameters, as in all of scikit-learn."""
         try:
-            refuse_old_names(type(self).__name__, params, RENAMED)
+            refuse_old_names(type(self).__name__, params, RENAMED, self.get_params(deep=False))
         except TypeError as error:
             raise ValueError(str(error)) from None  # as scikit-learn does with unknown ones
         super().set_params(**params)
@@ -305,6 +311,7 @@ class PartitionedClassifier(Predicting):
         self.label_names_ = self.feature_names_ = None
         self.n_documents_, self.n_features_in_ = documents.shape
         self.layout_, self.seen_layout_ = documents.layout, found.seen_layout
+        self.trained_parameters_ = self._lasting_parameters()
         self.n_labels_ = labels.n_columns
         self.updates_ = []
         self.phase_seconds_ = dict(progress.seconds)
@@ -331,13 +338,26 @@ class PartitionedClassifier(Predicting):
     def contents(self) -> Contents:
         """Return what makes up the trained model, to be stored."""
         check_is_fitted(self, "clusters_")
+        self.check_parameters()
+        for name, value in self._lasting_parameters().items():
+            if value != self.trained_parameters_.get(name, value):
+                raise ValueError(
+                    f"{name} was {self.trained_parameters_[name]!r} in training and is {value!r} "
+                    "now; fit again, or set it back, before saving."
+                )
         return model_parts.contents_of(self)
+
+    def _lasting_parameters(self) -> dict[str, Any]:
+        found = self.get_params()
+        return {name: value for name, value in found.items() if name not in CHANGED_AT_WILL}
 
     @classmethod
     def restored(cls: type[Self], stored: StoredModel, *, n_jobs: int | None = None) -> Self:
         """Return the model that was stored, after checking all of it."""
-        model = cls(n_jobs=n_jobs)
+        model = cls()
+        model.n_jobs = n_jobs
         model_parts.restore(model, stored)
+        model.trained_parameters_ = model._lasting_parameters()
         model._make_walk()
         return model
 

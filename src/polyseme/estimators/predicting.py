@@ -92,7 +92,8 @@ class Predicting(BaseEstimator):  # type: ignore[misc]
         -------
         SparseRows, shape (n_documents, n_clusters)
         """
-        return self.matcher_.match(self._check(X), self.beam_size, self._run())
+        documents = self._check(X)
+        return self.matcher_.match(documents, self.beam_size, self._run())
 
     def slot_scores(self, X: Any) -> SparseRows:
         """Return the scores of all slots of the clusters that the beam keeps.
@@ -211,10 +212,10 @@ class Predicting(BaseEstimator):  # type: ignore[misc]
         return None if self.label_names_ is None else list(self.label_names_)
 
 
-def check_k(k: int) -> int:
-    """Return k if it is a positive whole number."""
+def check_k(k: int, name: str = "k") -> int:
+    """Return k if it is a positive whole number; messages call it `name`."""
     if isinstance(k, bool) or not isinstance(k, int | np.integer) or not 1 <= k < 2**31:
-        raise ValueError(f"k must be a positive whole number, not {k!r}.")
+        raise ValueError(f"{name} must be a positive whole number, not {k!r}.")
     return int(k)
 
 

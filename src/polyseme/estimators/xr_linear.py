@@ -119,7 +119,7 @@ class XRLinear(PartitionedClassifier):
     matcher_: LinearTreeMatcher
     ranker_: LinearSlotRanker
 
-    @knows_old_names("XRLinear", RENAMED)
+    @knows_old_names(None, RENAMED)
     def __init__(
         self,
         copies: int = 2,

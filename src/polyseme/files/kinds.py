@@ -75,10 +75,15 @@ def _imported(name: str, known: dict[str, str]) -> type[Any]:
     if name not in known:
         try:
             loaded: type[Any] = _found()[name].load()
-        except Exception as error:  # whatever goes wrong in another package
+        except (Exception, SystemExit) as error:  # whatever goes wrong in another package
             raise ValueError(
                 f"the kind {name!r} cannot be loaded from its package: {error}"
             ) from error
+        if not isinstance(loaded, type) or getattr(loaded, "kind", None) != name:
+            raise ValueError(
+                f"the entry point {name!r} must lead to a class whose kind is {name!r}, not to "
+                f"{loaded!r}"
+            )
         return loaded
     module, _, attribute = known[name].partition(":")
     found: type[Any] = getattr(import_module(module), attribute)

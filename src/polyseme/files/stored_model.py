@@ -111,6 +111,13 @@ class StoredModel:
             raise self.damaged(f"{name} is {_shown(value)}")
         return value
 
+    def seconds(self, name: str) -> dict[str, float]:
+        """Return what phases took, by their names."""
+        seconds = self.value(name, dict)
+        if not all(type(n) in (int, float) and 0 <= n < 2**63 for n in seconds.values()):
+            raise self.damaged(f"its {name} are not numbers")
+        return seconds
+
     def array(self, name: str, dtype: npt.DTypeLike, shape: tuple[int | None, ...]) -> Array:
         """Return an array if its type and shape are right; None stands for any size."""
         array = self._find(name)

@@ -55,6 +55,8 @@ def check_features(
         documents = X
     elif isinstance(X, SparseRows):
         documents = Documents(X)
+    elif isinstance(X, list) and any(sp.issparse(part) for part in X):
+        raise ValueError(f"{name} is a list of matrices; give parts side by side as a tuple.")
     elif isinstance(X, tuple):
         documents = _side_by_side(X, name)
     elif sp.issparse(X):

@@ -35,6 +35,31 @@ class LabelClusters:
     starts: npt.NDArray[np.int64]
     labels: npt.NDArray[np.int32]
 
+    def __post_init__(self) -> None:
+        starts, labels = self.starts, self.labels
+        if not (
+            isinstance(starts, np.ndarray)
+            and isinstance(labels, np.ndarray)
+            and starts.dtype == np.int64
+            and labels.dtype == np.int32
+            and starts.ndim == labels.ndim == 1
+        ):
+            raise ValueError("clusters need starts of int64 and labels of int32, an axis each.")
+        if not (
+            len(starts) > 0
+            and starts[0] == 0
+            and starts[-1] == len(labels)
+            and (starts[1:] >= starts[:-1]).all()
+        ):
+            raise ValueError(f"starts of clusters must ascend from 0 to {len(labels)}.")
+        if len(labels) and not (labels.min() >= 0 and labels.max() < self.n_labels):
+            raise ValueError(f"labels of clusters must be from 0 to {self.n_labels - 1}.")
+        follows = labels[1:] > labels[:-1]
+        inner = starts[1:-1]
+        follows[inner[(inner > 0) & (inner < len(labels))] - 1] = True
+        if not follows.all():
+            raise ValueError("labels must ascend within a cluster, each of them once.")
+
     @classmethod
     def from_matrix(cls, matrix: sp.spmatrix | sp.sparray) -> LabelClusters:
         """Build the table from a labels x clusters matrix; its stored entries are the slots."""

@@ -43,6 +43,8 @@ class LabelTree:
     def __post_init__(self) -> None:
         n_nodes = 1
         for level, starts in enumerate(self.levels):
+            if not isinstance(starts, np.ndarray) or starts.dtype != np.int64:
+                raise ValueError(f"level {level} of the tree must be an array of int64.")
             if not (
                 starts.dtype == np.int64
                 and starts.shape == (n_nodes + 1,)
@@ -190,6 +192,8 @@ class LabelTree:
 
     def path_to(self, cluster: int) -> list[int]:
         """Return the nodes from the level below the root down to a cluster, itself included."""
+        if not 0 <= cluster < self.n_clusters:
+            raise IndexError(f"there is no cluster {cluster}; the last is {self.n_clusters - 1}.")
         path = [cluster]
         for parents in reversed(self.parents[1:]):
             path.append(int(parents[path[-1]]))

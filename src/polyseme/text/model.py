@@ -22,6 +22,7 @@ from polyseme.estimators.parameters import (
     whole_from,
 )
 from polyseme.estimators.partitioned import PartitionedClassifier
+from polyseme.estimators.predicting import check_k
 from polyseme.estimators.xr_linear import XRLinear
 from polyseme.files.model_folder import save_model
 from polyseme.files.stored_model import Contents, StoredModel
@@ -309,7 +310,8 @@ class TextModel(BaseEstimator):  # type: ignore[misc]
         if isinstance(texts, str):
             raise ValueError("texts must be a list of texts; put the one text into a list.")
         X = self.features_.rows(texts if isinstance(texts, list) else list(texts))
-        return self.classifier_.predict_top_k(X, min(limit, self.classifier_.n_labels_))
+        most = min(check_k(limit, "limit"), self.classifier_.n_labels_)
+        return self.classifier_.predict_top_k(X, most)
 
     def name_ranked(
         self,
@@ -350,7 +352,9 @@ class TextModel(BaseEstimator):  # type: ignore[misc]
 
     def checked_threshold(self, threshold: float | None) -> float:
         """Return the least probability: the one that is given, or else the model's own."""
-        if threshold is not None and not 0 <= threshold <= 1:
+        if threshold is not None and not (
+            isinstance(threshold, int | float) and 0 <= threshold <= 1
+        ):
             raise ValueError(f"threshold must be a probability from 0 to 1, not {threshold!r}.")
         return float(self.threshold_ if threshold is None else threshold)
 

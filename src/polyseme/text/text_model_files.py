@@ -30,6 +30,7 @@ def contents_of(model: TextModel) -> Contents:
     """
     if not hasattr(model, "classifier_"):
         raise ValueError("the model is not trained yet; call fit before save.")
+    model.check_parameters()
     description = {
         "kind": KIND,
         "features": model.features_.describe(),
@@ -97,9 +98,9 @@ def restore(model: TextModel, stored: StoredModel, n_jobs: int | None) -> None:
     model.training_data_ = _training_data(stored, classifier)
     model.keep_data = model.training_data_ is not None
     model.threshold_ = _threshold(stored)
-    model.report_ = stored.value("report", dict)
-    model.reading_ = stored.value("reading", dict)
-    model.phase_seconds_ = stored.value("phase_seconds", dict)
+    model.report_ = _report(stored)
+    model.reading_ = _reading(stored)
+    model.phase_seconds_ = stored.seconds("phase_seconds")
     model.n_without_labels_ = stored.whole_number("n_without_labels", 0)
     model.features_, model.classifier_, model.calibration_ = features, classifier, calibration
     model.label_uris_ = uris
@@ -130,6 +131,50 @@ def _training_data(
     n_documents, kept = classifier.n_documents_, stored.part("training")
     X = kept.part("features").rows(n_documents, classifier.n_features_in_)
     return X, kept.part("labels").pattern(n_documents, classifier.n_labels_)
+
+
+def _report(stored: StoredModel) -> dict[str, Any]:
+    """Return the report if it has what everybody reads of it; an empty one is none."""
+    report = stored.value("report", dict)
+    try:
+        if report:
+            _look_through(report)
+    except (KeyError, TypeError, AttributeError) as error:
+        raise stored.damaged(f"its report is not one: {error!r}") from None
+    return report
+
+
+def _look_through(report: dict[str, Any]) -> None:
+    _require_numbers(report["n_documents"], report["n_labels"], *report["accuracy"].values())
+    for row in report["by_label_frequency"]:
+        _require_numbers(row["least"], row["n_labels"], row["precision"], row["recall"])
+        _require_numbers(row["most"] or 0)
+    _require_numbers(report.get("reach", 0))
+    if "reliability" in report:
+        _require_numbers(report["reliability"]["calibration_error"])
+    if "threshold" in report:
+        cut = dict(report["threshold"])
+        _require_numbers(cut.pop("wanted_precision", None) or 0)
+        _require_numbers(cut["threshold"], cut["precision"], cut["recall"], *cut.values())
+
+
+def _require_numbers(*values: Any) -> None:
+    for value in values:
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise TypeError(f"{str(value)[:80]!r} is no number")
+
+
+def _reading(stored: StoredModel) -> dict[str, Any]:
+    """Return how texts were read: names, or lists of names."""
+    reading = stored.value("reading", dict)
+    for name, value in reading.items():
+        names = value if isinstance(value, list) else [value]
+        is_list = isinstance(value, list)
+        if is_list != (name == "text_columns") or not all(
+            isinstance(one, str) or (one is None and not is_list) for one in names
+        ):
+            raise stored.damaged(f"the {name[:80]!r} of its reading is {str(value)[:80]!r}")
+    return reading
 
 
 def _parameters(found: Any) -> dict[str, Any]:

@@ -119,8 +119,8 @@ def updated(
     """
     check_is_fitted(model, "clusters_")
     known, layout = model._known_labels(), model.layout_
-    old_features = check_features(X_old, layout=layout, model_name="The model")
-    new_features = check_features(X_new, layout=layout, model_name="The model")
+    old_features = check_features(X_old, layout=layout, model_name="the model")
+    new_features = check_features(X_new, layout=layout, model_name="the model")
     old_labels, _ = check_labels(Y_old, old_features.n_rows, label_names=known)
     if old_labels.n_columns != model.n_labels_:
         raise ValueError(
