@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rich.progress import Progress as RichProgress
 
-__all__ = ["Progress", "counting_from"]
+__all__ = ["Progress"]
 
 
 class Progress:
@@ -77,15 +77,6 @@ class Progress:
             self.seconds[name] += time.perf_counter() - began
             if bars is not None and task is not None:
                 bars.remove_task(task)
-
-
-def counting_from(
-    n_done: int, progress: Callable[[int], None] | None
-) -> Callable[[int], None] | None:
-    """Return what a part of a phase tells its progress to, after `n_done` by earlier parts."""
-    if progress is None:
-        return None
-    return lambda done: progress(n_done + done)
 
 
 def _bars_on_stderr() -> RichProgress:

@@ -2,6 +2,6 @@
 
 `label_tree` groups similar labels. `label_clusters` is the slot table. `co_occurrence` counts
 which clusters the documents of a label are matched to, `assignment` chooses slots by that.
-`placing` finds clusters for new labels, `training_rows` says which documents a cluster learns from.
+`placing` finds clusters for new labels, `training_rows` the documents a cluster learns from.
 `merging` goes back from scores of slots to scores of labels.
 """

@@ -78,8 +78,6 @@ class Assignment:
         """Share of positive pairs that the beam reaches with the new clusters."""
         return self.reached_after / max(1, self.n_positives)
 
-    # As `polyseme.estimators.partitioned` still calls them.
-
 
 class Method(Protocol):
     """A way to choose slots. Methods ignore the options that they do not need."""
