@@ -99,6 +99,31 @@ def test_a_predictor_refuses_what_it_cannot_do():
 
 
 @pytest.mark.parametrize(
+    ("starts", "columns", "values"),
+    [
+        ([0, 1], [2], [1.0]),
+        ([0, 1], [-1], [1.0]),
+        ([0, 2], [1, 0], [1.0, 1.0]),
+        ([0, 2], [0, 0], [1.0, 1.0]),
+        ([0, 1], [0], [np.nan]),
+        ([0, 1], [0], [np.inf]),
+        ([0, 2], [0], [1.0]),
+        ([1, 1], [0], [1.0]),
+        ([0, 1], [0], [1.0, 1.0]),
+    ],
+)
+def test_a_single_row_that_is_not_plain_is_declined(starts, columns, values):
+    ranking = _native.Predictor([], level(), np.zeros(1, dtype=np.int32), 1, 2, "none")
+
+    def best(starts, columns, values):
+        row = np.array(starts, dtype=np.int32), np.array(columns, dtype=np.int32)
+        return ranking.top_k_of_row(*row, np.array(values, dtype=np.float32), 1, 1, "mean")
+
+    assert best([0, 2], [0, 1], [1.0, 1.0]) is not None
+    assert best(starts, columns, values) is None
+
+
+@pytest.mark.parametrize(
     ("changes", "message"),
     [
         ({"label_rows": pattern(np.ones((4, 2)))}, "label_rows and X differ in documents"),
