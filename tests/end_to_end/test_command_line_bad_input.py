@@ -118,7 +118,7 @@ def test_a_senseless_parameter_is_refused_by_name(data, tmp_path, option):
 
 @pytest.mark.parametrize("k", [0, -1])
 def test_a_senseless_k_is_refused(model, data, k):
-    assert "k must be a positive whole number" in refuse("predict", model, data, "-k", k)
+    assert "limit must be a positive whole number" in refuse("predict", model, data, "-k", k)
 
 
 @pytest.mark.parametrize("verb", ["predict", "evaluate"])

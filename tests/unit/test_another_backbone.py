@@ -1,6 +1,7 @@
 """The backbone of docs/write-a-backbone.md, from another package: everything works with it."""
 
 import json
+import sys
 from importlib.metadata import EntryPoint
 
 import numpy as np
@@ -185,3 +186,77 @@ def test_the_command_line_knows_it(centroids, tmp_path):
 def test_an_option_of_another_method_is_refused(centroids, tmp_path):
     said = refuse("train", "x.csv", "-o", tmp_path / "m", "--method", "centroids", "--C", "2")
     assert "CentroidClassifier has no C, so --C means nothing to it." in said
+
+
+# Mistakes of other packages
+
+
+def package_with(folder, code, entry_point):
+    (folder / "polyseme_other.py").write_text(code)
+    info = folder / "polyseme_other-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: polyseme_other\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(f"[polyseme.backbones]\n{entry_point}\n")
+    return folder
+
+
+@pytest.fixture
+def other_package(tmp_path, monkeypatch):
+    def install(code, entry_point):
+        folder = tmp_path / "other"
+        folder.mkdir()
+        monkeypatch.syspath_prepend(package_with(folder, code, entry_point))
+        monkeypatch.delitem(sys.modules, "polyseme_other", raising=False)
+
+    return install
+
+
+@pytest.mark.parametrize(
+    ("code", "sentence"),
+    [
+        ("Other = 3", "must lead to a class whose kind is 'other'"),
+        ("class Other: kind = 'another'", "must lead to a class whose kind is 'other'"),
+        ("raise SystemExit('bye')", "cannot be loaded from its package: bye"),
+    ],
+)
+def test_an_entry_point_that_leads_to_no_kind_is_told(other_package, code, sentence):
+    other_package(code, "other = polyseme_other:Other")
+    with pytest.raises(ValueError, match=sentence):
+        method_named("other")
+
+
+def test_a_backbone_may_have_few_parameters(centroids, other_package, X, X_test, tmp_path):
+    other_package(
+        """
+from polyseme_centroids import CentroidClassifier
+class Few(CentroidClassifier):
+    kind = "few"
+    def __init__(self, power=1.0, copies=2):
+        super().__init__(copies=copies, max_leaf_size=16, verbose=0)
+        self.power = power
+""",
+        "few = polyseme_other:Few",
+    )
+    model = method_named("few")(power=2.0).fit(X, TRAINING.labels)
+    model.save(tmp_path / "model")
+    loaded = polyseme.load(tmp_path / "model", n_jobs=1)
+    assert (loaded.power, loaded.n_jobs) == (2.0, 1)
+    np.testing.assert_array_equal(
+        loaded.predict_top_k(X_test, 3)[0], model.predict_top_k(X_test, 3)[0]
+    )
+
+
+def test_what_a_backbone_cannot_bring_back_is_told(centroids, model, tmp_path, monkeypatch):
+    model.save(tmp_path / "model")
+    monkeypatch.setattr(type(model.ranker_), "restore", lambda self, stored, shape: {}["x"])
+    with pytest.raises(ValueError, match=r"its ranker cannot be brought back: KeyError\('x'\)"):
+        polyseme.load(tmp_path / "model")
+
+
+def test_old_names_of_parameters_that_it_never_had_are_only_unknown(centroids):
+    with pytest.raises(ValueError, match="Invalid parameter 'cost'"):
+        centroids().set_params(cost=1)
+    with pytest.raises(
+        TypeError, match="CentroidClassifier has no parameter 'seed'; it is called"
+    ):
+        centroids(seed=1)

@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.exceptions import NotFittedError
 
 from polyseme import XRLinear
+from polyseme.estimators.partitioned import PartitionedClassifier
 from polyseme.files.model_folder import open_model
 from tests.small_data import topics
 
@@ -392,3 +394,21 @@ def test_a_parameter_that_was_spoilt_after_training_is_refused_when_predicting(n
     spoilt = small_model().fit(DATA.X, DATA.Y).set_params(**{name: value})
     with pytest.raises(ValueError, match=f"{name} must be"):
         spoilt.predict_top_k(DATA.X_test, 3)
+
+
+def test_a_model_that_is_not_trained_says_so():
+    with pytest.raises(NotFittedError):
+        XRLinear().match(np.eye(3))
+    with pytest.raises(NotFittedError):
+        _ = XRLinear().classes_
+
+
+def test_a_list_of_matrices_is_told_from_parts_side_by_side():
+    parts = [sp.csr_array(np.eye(3)), np.eye(3)]
+    with pytest.raises(ValueError, match="give parts side by side as a tuple"):
+        XRLinear().fit(parts, [["a"], ["b"], ["c"]])
+
+
+def test_an_estimator_without_a_backbone_says_so():
+    with pytest.raises(TypeError, match="does not say how its matcher is made"):
+        PartitionedClassifier(verbose=0).fit(np.eye(3), [["a"], ["b"], ["c"]])

@@ -1,4 +1,5 @@
 import numpy as np
+import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -54,3 +55,27 @@ def test_a_partition_gives_every_label_one_slot():
     assert clusters.starts.tolist() == [0, 3, 3, 5, 5]
     assert clusters.labels.tolist() == [1, 3, 4, 0, 2]
     assert (clusters.copies == 1).all()
+
+
+@pytest.mark.parametrize(
+    ("starts", "labels", "sentence"),
+    [
+        ([0, 1, 2], [0, -1000000], "labels of clusters must be from 0 to 1"),
+        ([0, 1, 2], [0, 2], "labels of clusters must be from 0 to 1"),
+        ([0, 2, 1, 2], [0, 1], "starts of clusters must ascend"),
+        ([1, 2], [0, 1], "starts of clusters must ascend"),
+        ([], [], "starts of clusters must ascend"),
+        ([0, 2], [1, 1], "labels must ascend within a cluster"),
+        ([0, 2], [1, 0], "labels must ascend within a cluster"),
+        ([0.0, 2.0], [0, 1], "starts of int64"),
+    ],
+)
+def test_a_table_that_would_lead_outside_its_arrays_is_refused(starts, labels, sentence):
+    dtype = np.float64 if starts and isinstance(starts[0], float) else np.int64
+    with pytest.raises(ValueError, match=sentence):
+        LabelClusters(2, np.array(starts, dtype=dtype), np.array(labels, dtype=np.int32))
+
+
+def test_empty_clusters_may_stand_anywhere():
+    clusters = LabelClusters(2, np.array([0, 0, 2, 2, 3, 3]), np.array([0, 1, 0], dtype=np.int32))
+    assert clusters.sizes.tolist() == [0, 2, 0, 1, 0]

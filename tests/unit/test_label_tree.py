@@ -277,13 +277,24 @@ def test_trees_are_equal_if_all_their_levels_are():
         [[0, 2], [0, 2]],
         [[0, 2], [0, 3, 2]],
         [[0, 2], [0, 0, 0]],
-        [[0.0, 2.0]],
     ],
     ids=str,
 )
 def test_levels_that_do_not_fit_together_are_refused(levels):
     with pytest.raises(ValueError, match="does not say where the children of its"):
         LabelTree(tuple(np.array(starts) for starts in levels))
+
+
+def test_levels_of_other_types_are_refused_by_their_type():
+    for levels in ((np.array([0.0, 2.0]),), ([0, 2],), (np.array([0, 2], dtype=np.int32),)):
+        with pytest.raises(ValueError, match="level 0 of the tree must be an array of int64"):
+            LabelTree(levels)
+
+
+def test_there_is_no_path_to_a_cluster_that_is_not_there():
+    for cluster in (-1, 4):
+        with pytest.raises(IndexError, match=f"no cluster {cluster}; the last is 3"):
+            LabelTree.uniform(2, 2).path_to(cluster)
 
 
 def test_ways_through_an_uneven_tree_are_those_found_by_hand():

@@ -1,5 +1,6 @@
 """Trained models on disk: what comes back, and what is refused."""
 
+import copy
 import errno
 import os
 import resource
@@ -566,3 +567,42 @@ def test_a_save_never_replaces_something_that_is_no_model(tmp_path, model):
     with pytest.raises(ValueError, match="it is a file, give a folder"):
         model.save(tmp_path / "thesis.txt")
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
+
+
+# What is saved is what was trained
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("C", -1), ("merge", "foo"), ("random_state", None), ("weight_bits", 16)]
+)
+def test_a_parameter_that_makes_no_sense_is_refused_before_a_good_model_is_replaced(
+    folder, model, name, value
+):
+    spoilt = copy.deepcopy(model).set_params(**{name: value})
+    with pytest.raises(ValueError, match=f"{name} must be"):
+        spoilt.save(folder)
+    assert_same_answers(polyseme.load(folder), model)
+
+
+@pytest.mark.parametrize(("name", "value"), [("activation", "sigmoid"), ("C", 2.0), ("copies", 3)])
+def test_a_parameter_that_was_changed_since_training_is_not_saved_as_if_trained_with(
+    folder, model, name, value
+):
+    for trained in (model, polyseme.load(folder)):
+        changed = copy.deepcopy(trained).set_params(**{name: value})
+        with pytest.raises(ValueError, match=f"{name} was .* in training and is"):
+            changed.save(folder)
+    assert_same_answers(polyseme.load(folder), model)
+
+
+def test_what_may_be_changed_at_will_is_saved(folder, model):
+    copy.deepcopy(model).set_params(beam_size=5, merge="max", n_jobs=1, verbose=0).save(folder)
+    loaded = polyseme.load(folder)
+    assert (loaded.beam_size, loaded.merge) == (5, "max")
+
+
+def test_a_parameter_called_self_is_no_parameter(folder):
+    description = manifest_of(folder)["description"]
+    edit_description(folder, parameters=description["parameters"] | {"self": 1})
+    with pytest.raises(ValueError, match="its parameters are not those of a XRLinear"):
+        polyseme.load(folder)

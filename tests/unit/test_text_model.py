@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import pickle
+import shutil
 import tracemalloc
 from itertools import chain
 
@@ -97,7 +98,7 @@ def test_odd_texts_are_taken(model):
     [
         (("a text",), "put the one text into a list"),
         ((["a"], 10, 1.5), "threshold must be a probability"),
-        ((["a"], 0), "k must be a positive whole number"),
+        ((["a"], 0), "limit must be a positive whole number"),
         (([3],), "a text must be a str"),
     ],
 )
@@ -685,3 +686,41 @@ def test_parameters_are_checked_before_anything_is_read(parameters, sentence):
 
     with pytest.raises(ValueError, match=sentence):
         TextModel(**parameters).fit_records(texts())
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        {"report": {"accuracy": "x"}},
+        {"report": {"n_documents": 3, "n_labels": 2, "accuracy": {"P@1": "x"}}},
+        {"reading": {"text_columns": 3}},
+        {"reading": {"text_columns": [3]}},
+        {"reading": {"labels_column": ["a"]}},
+        {"phase_seconds": {"a": "x"}},
+    ],
+)
+def test_facts_that_people_would_be_shown_are_checked(saved, tmp_path, facts):
+    folder = shutil.copytree(saved, tmp_path / "copy")
+    edit_description(folder, **facts)
+    with pytest.raises(ValueError, match="is damaged"):
+        polyseme.load(folder)
+
+
+def test_parameters_that_make_no_sense_are_refused_before_saving(tmp_path):
+    model = fitted(make_corpus(100, seed=2)).set_params(held_out=2.0)
+    with pytest.raises(ValueError, match="held_out must be"):
+        model.save(tmp_path / "m")
+    assert not (tmp_path / "m").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ({"limit": "3"}, "limit must be"),
+        ({"limit": 0}, "limit must be"),
+        ({"threshold": "a"}, "thr"),
+    ],
+)
+def test_a_wrong_limit_or_threshold_is_named(arguments, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        fitted(make_corpus(100, seed=2)).suggest(["fish"], **arguments)

@@ -136,7 +136,10 @@ def _clusters(stored: StoredModel, n_labels: int, n_clusters: int) -> LabelClust
     labels = stored.array("clusters.labels", np.int32, (None,))
     starts = stored.starts("clusters.starts", last=len(labels), length=n_clusters + 1)
     stored.in_range("clusters.labels", 0, n_labels)
-    clusters = LabelClusters(n_labels, starts, labels)
+    try:
+        clusters = LabelClusters(n_labels, starts, labels)
+    except ValueError as error:
+        raise stored.damaged(str(error)) from None
     if clusters.copies.min() == 0:
         raise stored.damaged(f"label {int(clusters.copies.argmin())} is in no cluster")
     return clusters
