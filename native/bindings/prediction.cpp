@@ -234,18 +234,21 @@ class Predictor {
     }
 
     // For a single row: declines, with None, whatever is not finite, in range and ascending.
-    template <class Start, class Value>
-    nb::object top_k_of_row(const In<Start>& starts, const In<int32_t>& columns, const In<Value>& values,
+    template <class Start, class Column, class Value>
+    nb::object top_k_of_row(const In<Start>& starts, const In<Column>& columns, const In<Value>& values,
                             int32_t beam_size, int32_t k, const std::string& merge_name) const {
         const size_t n = columns.size();
         if (ranker_ == nullptr || beam_size < 1 || k < 1 || values.size() != n || starts.size() != 2 ||
             starts.data()[0] != 0 || starts.data()[1] != static_cast<Start>(n))
             return nb::none();
+        thread_local std::vector<int32_t> features;
         thread_local std::vector<float> floats;
+        features.resize(n);
         floats.resize(n);
         bool plain = true;
-        int32_t before = -1;
+        int64_t before = -1;
         for (size_t e = 0; e < n; ++e) {
+            features[e] = static_cast<int32_t>(columns.data()[e]);
             floats[e] = static_cast<float>(values.data()[e]);
             plain &= before < columns.data()[e] && floats[e] - floats[e] == 0;
             before = columns.data()[e];
@@ -256,7 +259,7 @@ class Predictor {
         {
             nb::gil_scoped_release release;
             Scratch& scratch = thread_scratch();
-            const Document document{{columns.data(), n}, floats};
+            const Document document{features, floats};
             rank(document, walk(levels_, document, beam_size, activation_, scratch.beam), merge, k, scratch,
                  best.labels, best.scores);
         }
@@ -445,18 +448,24 @@ void bind_prediction(nb::module_& m) {
              nb::arg("progress").none())
         .def("top_k", &Predictor::top_k, nb::arg("X"), nb::arg("beam_size"), nb::arg("k"), nb::arg("merge"),
              nb::arg("n_threads"), nb::arg("progress").none())
-        .def("top_k_of_row", &Predictor::top_k_of_row<int32_t, float>, nb::arg("starts").noconvert(),
+        .def("top_k_of_row", &Predictor::top_k_of_row<int32_t, int32_t, float>, nb::arg("starts").noconvert(),
              nb::arg("columns").noconvert(), nb::arg("values").noconvert(), nb::arg("beam_size"),
              nb::arg("k"), nb::arg("merge"))
-        .def("top_k_of_row", &Predictor::top_k_of_row<int32_t, double>, nb::arg("starts").noconvert(),
+        .def("top_k_of_row", &Predictor::top_k_of_row<int32_t, int32_t, double>,
+             nb::arg("starts").noconvert(), nb::arg("columns").noconvert(), nb::arg("values").noconvert(),
+             nb::arg("beam_size"), nb::arg("k"), nb::arg("merge"))
+        .def("top_k_of_row", &Predictor::top_k_of_row<int64_t, int32_t, float>, nb::arg("starts").noconvert(),
              nb::arg("columns").noconvert(), nb::arg("values").noconvert(), nb::arg("beam_size"),
              nb::arg("k"), nb::arg("merge"))
-        .def("top_k_of_row", &Predictor::top_k_of_row<int64_t, float>, nb::arg("starts").noconvert(),
+        .def("top_k_of_row", &Predictor::top_k_of_row<int64_t, int32_t, double>,
+             nb::arg("starts").noconvert(), nb::arg("columns").noconvert(), nb::arg("values").noconvert(),
+             nb::arg("beam_size"), nb::arg("k"), nb::arg("merge"))
+        .def("top_k_of_row", &Predictor::top_k_of_row<int64_t, int64_t, float>, nb::arg("starts").noconvert(),
              nb::arg("columns").noconvert(), nb::arg("values").noconvert(), nb::arg("beam_size"),
              nb::arg("k"), nb::arg("merge"))
-        .def("top_k_of_row", &Predictor::top_k_of_row<int64_t, double>, nb::arg("starts").noconvert(),
-             nb::arg("columns").noconvert(), nb::arg("values").noconvert(), nb::arg("beam_size"),
-             nb::arg("k"), nb::arg("merge"))
+        .def("top_k_of_row", &Predictor::top_k_of_row<int64_t, int64_t, double>,
+             nb::arg("starts").noconvert(), nb::arg("columns").noconvert(), nb::arg("values").noconvert(),
+             nb::arg("beam_size"), nb::arg("k"), nb::arg("merge"))
         .def("top_k_of_row", [](const Predictor&, const nb::args&) { return nb::none(); })
         .def("all_scores", &Predictor::all_scores, nb::arg("X"), nb::arg("beam_size"), nb::arg("merge"),
              nb::arg("n_threads"), nb::arg("progress").none());

@@ -412,3 +412,18 @@ def test_a_list_of_matrices_is_told_from_parts_side_by_side():
 def test_an_estimator_without_a_backbone_says_so():
     with pytest.raises(TypeError, match="does not say how its matcher is made"):
         PartitionedClassifier(verbose=0).fit(np.eye(3), [["a"], ["b"], ["c"]])
+
+
+@pytest.mark.parametrize("index", [np.int32, np.int64])
+@pytest.mark.parametrize("value", [np.float32, np.float64])
+def test_a_plain_row_is_answered_without_the_general_checks_whatever_its_types(index, value):
+    data = topics(n_labels=8, n_documents=60)
+    model = XRLinear(max_leaf_size=4, verbose=0).fit(data.X, data.Y)
+    row = sp.csr_array(data.X[[0]]).astype(value)
+    row.indptr, row.indices = row.indptr.astype(index), row.indices.astype(index)
+    quick = model._top_k_of_one(row, 3)
+    assert quick is not None
+    for one, other in zip(quick, model.predict_top_k(row.toarray(), 3), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-6)
+    row.indices = row.indices - row.indices.max() - 1  # leads outside
+    assert model._top_k_of_one(row, 3) is None
