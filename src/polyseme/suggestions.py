@@ -2,14 +2,36 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from polyseme.estimators.predicting import check_k
 from polyseme.inputs.names import Names, name_of
+from polyseme.senses.describe import sense_name, senses_in
+from polyseme.senses.naming import N_OTHER_LABELS
 
-__all__ = ["Suggestion", "named_suggestions"]
+if TYPE_CHECKING:
+    from polyseme.estimators.partitioned import PartitionedClassifier
+
+__all__ = ["SuggestedSense", "Suggestion", "named_suggestions", "suggest", "suggested_sense"]
+
+
+class SuggestedSense(NamedTuple):
+    """The sense in which a document has a label.
+
+    Attributes
+    ----------
+    place : int
+        Which of the senses that `polyseme.senses.senses_of` lists, from 0.
+    name : str
+        What tells it from the others.
+    """
+
+    place: int
+    name: str
 
 
 class Suggestion(NamedTuple):
@@ -26,25 +48,72 @@ class Suggestion(NamedTuple):
         none, the bare score.
     uri : str or None
         What the training data call it, where a vocabulary gave it another name.
+    sense : SuggestedSense or None
+        Only of a label that has several.
     """
 
     label: int
     name: str | int
     score: float
     uri: str | None = None
+    sense: SuggestedSense | None = None
 
     def as_json(self) -> dict[str, Any]:
-        """Return it as plain values, without a URI where there is none."""
+        """Return it as plain values, without a URI or a sense where there is none."""
         found = {"label": self.label, "name": self.name, "score": round(self.score, 6)}
-        return found if self.uri is None else {**found, "uri": self.uri}
+        if self.uri is not None:
+            found["uri"] = self.uri
+        if self.sense is not None:
+            found["sense"] = self.sense._asdict()
+        return found
+
+
+def suggest(
+    model: PartitionedClassifier,
+    X: Any,
+    limit: int,
+    least: float | None,
+    *,
+    shown: Callable[[npt.NDArray[Any]], npt.NDArray[Any]] = lambda scores: scores,
+    label_uris: Names | None = None,
+) -> list[list[Suggestion]]:
+    """Return labels for each document, best first, with the senses of those that have several.
+
+    Parameters
+    ----------
+    model : estimator
+    X : sparse matrix, array, or tuple of both, shape (n_documents, n_features)
+    limit : int
+        Most labels a document.
+    least : float or None
+        Suggestions with a lower score are left out.
+    shown : callable
+        From bare scores to those that are shown.
+    """
+    n_labels = min(check_k(limit, "limit"), model.n_labels_)
+    has_senses = model.senses_ is not None and model.senses_.n_shown > 0
+    n_ranked = min(max(n_labels, N_OTHER_LABELS), model.n_labels_) if has_senses else n_labels
+    ranked = model.predict_top_k(X, n_ranked)
+    labels, scores = ranked[0][:, :n_labels], shown(ranked[1][:, :n_labels])
+    senses = senses_in(model, X, labels, ranked=ranked) if has_senses else None
+    return named_suggestions(model, labels, scores, least, label_uris=label_uris, senses=senses)
+
+
+def suggested_sense(model: PartitionedClassifier, sense: int) -> SuggestedSense | None:
+    """Return a sense by its number in the model's layer; None for -1."""
+    if sense < 0 or model.senses_ is None:
+        return None
+    return SuggestedSense(model.senses_.place_of(sense), sense_name(model, sense))
 
 
 def named_suggestions(
+    model: PartitionedClassifier,
     labels: npt.NDArray[np.int32],
     scores: npt.NDArray[Any],
     least: float | None,
-    label_names: Names | None,
+    *,
     label_uris: Names | None = None,
+    senses: npt.NDArray[np.int64] | None = None,
 ) -> list[list[Suggestion]]:
     """Turn the label numbers and scores of each document into suggestions.
 
@@ -55,21 +124,29 @@ def named_suggestions(
     scores : ndarray of float, shape (n_documents, k)
     least : float or None
         Suggestions with a lower score are left out.
-    label_names, label_uris : Names or None
+    label_uris : Names or None
+    senses : ndarray of int64, shape (n_documents, k), optional
+        As from `polyseme.senses.senses_in`.
     """
     kept = labels >= 0
     if least is not None:
         kept &= scores >= least
+    if senses is None:
+        senses = np.full(labels.shape, -1, dtype=np.int64)
     return [
         [
             Suggestion(
                 label,
-                name_of(label_names, label),
+                name_of(model.label_names_, label),
                 score,
                 None if label_uris is None else str(label_uris[label]),
+                suggested_sense(model, sense),
             )
-            for label, score in zip(
-                labels[i, kept[i]].tolist(), scores[i, kept[i]].tolist(), strict=True
+            for label, score, sense in zip(
+                labels[i, kept[i]].tolist(),
+                scores[i, kept[i]].tolist(),
+                senses[i, kept[i]].tolist(),
+                strict=True,
             )
         ]
         for i in range(len(labels))

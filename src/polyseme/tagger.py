@@ -20,17 +20,12 @@ from polyseme.files.loading import load
 from polyseme.inputs.excerpts import excerpt
 from polyseme.inputs.labels import check_labels
 from polyseme.inputs.names import Names
-from polyseme.senses.describe import (
-    Sense,
-    label_name,
-    label_number,
-    most_split,
-    senses_of,
-    slots_differ,
-)
+from polyseme.senses.describe import Sense, most_ambiguous, senses_of
 from polyseme.senses.explain import Explanation, explain
 from polyseme.senses.label_list import LabelList
-from polyseme.suggestions import Suggestion, named_suggestions
+from polyseme.senses.layer import SHOWN_FROM
+from polyseme.senses.slots import label_name, label_number
+from polyseme.suggestions import Suggestion, suggest
 from polyseme.training.update import added_since_training
 
 if TYPE_CHECKING:
@@ -111,9 +106,9 @@ class Tagger:
         """All labels: ``tagger.labels.find("tank")``."""
         return LabelList(self.classifier)
 
-    def most_split(self, n: int = 10) -> list[tuple[str | int, float]]:
-        """Return the labels whose documents are divided most; see `polyseme.senses`."""
-        return most_split(self.classifier, n)
+    def most_ambiguous(self, n: int = 10) -> list[tuple[str | int, float]]:
+        """Return the labels that are most likely ambiguous; see `polyseme.senses`."""
+        return most_ambiguous(self.classifier, n)
 
     # Documents
 
@@ -139,10 +134,14 @@ class Tagger:
         threshold : float, optional
             Least score; by default the model's own.
         """
-        labels, scores = self.rank(documents, limit)
-        least = self.checked_threshold(threshold)
-        names = self.classifier.label_names_
-        return named_suggestions(labels, self.shown(scores), least, names, self.label_uris)
+        return suggest(
+            self.classifier,
+            self.rows(documents),
+            limit,
+            self.checked_threshold(threshold),
+            shown=self.shown,
+            label_uris=self.label_uris,
+        )
 
     def shown(self, scores: Any) -> Any:
         """Return bare scores as suggestions show them: as probabilities, where they can be."""
@@ -211,10 +210,6 @@ class Tagger:
 
     # Senses
 
-    def slots_differ(self, label: int) -> bool:
-        """Return whether a label's slots differ enough to call them senses."""
-        return slots_differ(self.classifier, label)
-
     def senses(
         self,
         label: str | int,
@@ -222,11 +217,12 @@ class Tagger:
         labels: Any = None,
         *,
         texts: Sequence[str] | None = None,
-        n_features: int = 10,
-        n_neighbours: int = 8,
+        at_least: float = SHOWN_FROM,
+        n_labels: int = 8,
+        n_words: int = 10,
         n_documents: int = 5,
     ) -> list[Sense]:
-        """Describe each sense of a label, the one that covers most of it first.
+        """Describe each sense of a label, the one with most documents first.
 
         Parameters
         ----------
@@ -237,7 +233,9 @@ class Tagger:
             it.
         texts : sequence of str, optional
             The texts that rows of a matrix stand for.
-        n_features, n_neighbours, n_documents : int
+        at_least : float
+            Labels that are less likely ambiguous have one meaning.
+        n_labels, n_words, n_documents : int
             How many of each to list at most.
         """
         number = self.label_number(label)
@@ -247,27 +245,33 @@ class Tagger:
             number,
             known.X,
             known.Y,
-            n_features=n_features,
-            n_neighbours=n_neighbours,
+            at_least=at_least,
+            n_labels=n_labels,
+            n_words=n_words,
             n_documents=n_documents,
         )
-        return [self._with_examples(sense, known) for sense in found]
+        return [
+            self._with_examples(sense, number, place if len(found) > 1 else None, known)
+            for place, sense in enumerate(found)
+        ]
 
     def _with_label(self, label: int, documents: Any, labels: Any, texts: Any) -> LabelledRows:
         """Return documents among which are those of a label, as matrices."""
         return LabelledRows(documents, labels, texts)
 
-    def _with_examples(self, sense: Sense, known: LabelledRows) -> Sense:
+    def _with_examples(
+        self, sense: Sense, label: int, place: int | None, known: LabelledRows
+    ) -> Sense:
         own, texts = sense.documents, known.texts
         examples = [] if texts is None else [excerpt(texts[i], EXCERPT) for i in own]
         return dataclasses.replace(
             sense,
             documents=own if known.rows is None else [known.rows[i] for i in own],
-            examples=examples or self.slot_examples(sense.slot),
+            examples=examples or self.examples(label, place),
         )
 
-    def slot_examples(self, slot: int) -> list[str]:
-        """Return beginnings of training texts that go to a slot, if the model keeps some."""
+    def examples(self, label: int, place: int | None = None) -> list[str]:
+        """Return beginnings of training texts of a label, or of one of its senses, if kept."""
         return []
 
     # What the model keeps of its training
@@ -358,9 +362,8 @@ class TextTagger(Tagger):
 
         return LabelledRows(*rows_with_label(self.model, label, _records(documents, labels)))
 
-    def slot_examples(self, slot: int) -> list[str]:
-        kept = self.model.slot_examples_
-        return [] if kept is None else kept.of(slot)
+    def examples(self, label: int, place: int | None = None) -> list[str]:
+        return self.model.examples_of(label, place)
 
     @property
     def phase_seconds(self) -> dict[str, float]:

@@ -13,6 +13,7 @@ from polyseme.estimators.parameters import check_parameters
 from polyseme.files.stored_model import Contents, StoredModel
 from polyseme.partition.label_clusters import LabelClusters
 from polyseme.partition.label_tree import LabelTree
+from polyseme.senses.layer import SenseLayer
 
 if TYPE_CHECKING:
     from polyseme.estimators.partitioned import PartitionedClassifier
@@ -49,6 +50,9 @@ def contents_of(model: PartitionedClassifier) -> Contents:
         ):
             raise ValueError(f"to_arrays of the {name} must give arrays by name.")
         arrays.update({f"{name}.{key}": array for key, array in found.items()})
+    layer = model.senses_
+    if layer is not None:
+        arrays.update({f"senses.{key}": array for key, array in layer.to_arrays().items()})
     description = {
         "kind": model.kind,
         "parameters": {
@@ -64,6 +68,7 @@ def contents_of(model: PartitionedClassifier) -> Contents:
         "assignments": model.assignments_,
         "phase_seconds": model.phase_seconds_,
         "updates": model.updates_,
+        "senses": None if layer is None else layer.describe(),
     }
     names = {"labels": model.label_names_, "features": model.feature_names_}
     return Contents(description, arrays, {k: v for k, v in names.items() if v is not None})
@@ -90,6 +95,8 @@ def restore(model: PartitionedClassifier, stored: StoredModel) -> None:
     model.label_names_ = stored.names_of("labels", n_labels)
     model.feature_names_ = stored.names_of("features", n_features)
 
+    model.senses_ = _senses(model, stored)
+
     model.matcher_, model.ranker_ = model.make_matcher(), model.make_ranker()
     for name, part, layout in (
         ("matcher", model.matcher_, model.layout_),
@@ -110,6 +117,8 @@ def _set_parameters(model: PartitionedClassifier, stored: StoredModel) -> None:
     known = set(inspect.signature(type(model)).parameters) - set(_NOT_STORED)
     if not set(parameters) <= known:
         raise stored.damaged(f"its parameters are not those of a {type(model).__name__}")
+    if "senses" not in parameters:  # a model from before there were any
+        parameters = {**parameters, "senses": "none"}
     model.set_params(**parameters)
     try:
         check_parameters(model)
@@ -143,6 +152,21 @@ def _clusters(stored: StoredModel, n_labels: int, n_clusters: int) -> LabelClust
     if clusters.copies.min() == 0:
         raise stored.damaged(f"label {int(clusters.copies.argmin())} is in no cluster")
     return clusters
+
+
+def _senses(model: PartitionedClassifier, stored: StoredModel) -> SenseLayer | None:
+    described = stored.description.get("senses")
+    if described is None:  # left out, or of a format that knew none
+        return None
+    if not isinstance(described, dict):
+        raise stored.damaged("its description of senses is not one")
+    return SenseLayer.restore(
+        stored.part("senses"),
+        described,
+        n_labels=model.n_labels_,
+        n_features=sum(model.seen_layout_),
+        n_documents=model.n_documents_,
+    )
 
 
 def _updates(stored: StoredModel) -> list[dict[str, int]]:

@@ -39,6 +39,8 @@ from polyseme.partition.label_clusters import LabelClusters
 from polyseme.partition.label_tree import LabelTree
 from polyseme.partition.merging import MERGES
 from polyseme.partition.training_rows import TRAINING_ROWS
+from polyseme.senses.induce import induce_senses
+from polyseme.senses.layer import SenseLayer
 from polyseme.training.disentangle import TrainingPlan, disentangle
 
 __all__ = ["PartitionedClassifier"]
@@ -84,6 +86,9 @@ class PartitionedClassifier(Predicting):
         ('teacher-forcing'), those that the matcher sends there ('matcher-aware'), or 'both'.
     sense_positives : bool, default=False
         Give a slot only those documents of its label that are matched to its cluster.
+    senses : str, default='induce'
+        'induce' finds the senses of labels in the training documents, to show and to name them;
+        'none' leaves that out. What is predicted does not depend on it.
     merge : str, default='sum'
         How scores of a label's reached slots become one: 'sum', 'mean' (the paper) or 'max'.
     n_jobs : int, optional
@@ -115,6 +120,8 @@ class PartitionedClassifier(Predicting):
     slot_documents_ : ndarray of int64, shape (n_slots,)
         Training documents of each slot's label that were matched to the slot's cluster when the
         slots were chosen; without re-assignment, all of the label's.
+    senses_ : SenseLayer or None
+        The senses of the labels; see `polyseme.senses`.
     assignments_ : list of dict
         For each round, the pairs that the beam can reach before and after.
     phase_seconds_ : dict
@@ -143,6 +150,7 @@ class PartitionedClassifier(Predicting):
         "max_leaf_size": whole_from(1),
         "training_rows": one_of(*TRAINING_ROWS),
         "sense_positives": TRUE_OR_FALSE,
+        "senses": one_of("induce", "none"),
         "merge": one_of(*MERGES),
         "n_jobs": JOBS,
         "random_state": SEED,
@@ -157,6 +165,7 @@ class PartitionedClassifier(Predicting):
     feature_names_: Names | None
     label_counts_: npt.NDArray[np.int64]
     slot_documents_: npt.NDArray[np.int64]
+    senses_: SenseLayer | None
     assignments_: list[dict[str, int]]
     phase_seconds_: dict[str, float]
     updates_: list[dict[str, int]]
@@ -182,6 +191,7 @@ class PartitionedClassifier(Predicting):
         max_leaf_size: int = 100,
         training_rows: str = "teacher-forcing",
         sense_positives: bool = False,
+        senses: str = "induce",
         merge: str = "sum",
         n_jobs: int | None = None,
         random_state: int = 0,
@@ -198,6 +208,7 @@ class PartitionedClassifier(Predicting):
         self.max_leaf_size = max_leaf_size
         self.training_rows = training_rows
         self.sense_positives = sense_positives
+        self.senses = senses
         self.merge = merge
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -292,6 +303,7 @@ class PartitionedClassifier(Predicting):
                 run,
                 progress,
             )
+            senses = self.find_senses(found.seen, labels, progress)
         self.matcher_, self.ranker_ = found.matcher, found.ranker
         self.tree_, self.clusters_ = tree, found.clusters
         self.assignments_ = [
@@ -308,14 +320,24 @@ class PartitionedClassifier(Predicting):
             if found.slot_documents is None
             else found.slot_documents
         )
+        self.senses_ = senses
         self.label_names_ = self.feature_names_ = None
         self.n_documents_, self.n_features_in_ = documents.shape
-        self.layout_, self.seen_layout_ = documents.layout, found.seen_layout
+        self.layout_, self.seen_layout_ = documents.layout, found.seen.layout
         self.trained_parameters_ = self._lasting_parameters()
         self.n_labels_ = labels.n_columns
         self.updates_ = []
         self.phase_seconds_ = dict(progress.seconds)
         self._make_walk()
+
+    def find_senses(
+        self, seen: Documents, labels: SparsePattern, progress: Progress
+    ) -> SenseLayer | None:
+        """Return the senses of labels, from what the ranker sees of documents; None if unwanted."""
+        if self.senses == "none":
+            return None
+        with progress.phase(phases.SENSES) as step:
+            return induce_senses(seen, labels, self._run().reporting_to(step))
 
     def _plan(self) -> TrainingPlan:
         return TrainingPlan(

@@ -77,6 +77,9 @@ class XRLinear(PartitionedClassifier):
         ('teacher-forcing'), those that the matcher sends there ('matcher-aware'), or 'both'.
     sense_positives : bool, default=False
         Give a slot only those documents of its label that are matched to its cluster.
+    senses : str, default='induce'
+        'induce' finds the senses of labels in the training documents, to show and to name them;
+        'none' leaves that out. What is predicted does not depend on it.
     activation : str, default='l3-hinge'
         From margins to scores: 'l3-hinge' or 'sigmoid', which multiply along the path, or
         'none' for bare margins.
@@ -141,6 +144,7 @@ class XRLinear(PartitionedClassifier):
         bias: float = 1.0,
         training_rows: str = "teacher-forcing",
         sense_positives: bool = False,
+        senses: str = "induce",
         activation: str = "l3-hinge",
         merge: str = "sum",
         n_jobs: int | None = None,
@@ -159,6 +163,7 @@ class XRLinear(PartitionedClassifier):
             max_leaf_size=max_leaf_size,
             training_rows=training_rows,
             sense_positives=sense_positives,
+            senses=senses,
             merge=merge,
             n_jobs=n_jobs,
             random_state=random_state,

@@ -17,8 +17,8 @@ from polyseme.metrics import Propensities, propensities
 
 __all__ = ["Problem", "all_parameters"]
 
-# How to use a machine, and chance, are no part of a method.
-NOT_OF_METHOD = ("random_state", "n_jobs", "verbose")
+# How to use a machine, chance, and what only lies over a model are no part of a method.
+NOT_OF_METHOD = ("random_state", "n_jobs", "verbose", "senses")
 
 USUAL_A, USUAL_B = 0.55, 1.5  # of propensities
 
@@ -133,5 +133,6 @@ class Problem:
 
     def fit(self, parameters: Mapping[str, Any], seed: int) -> XRLinear:
         """Train an estimator on the training documents."""
-        model = XRLinear(**parameters, random_state=seed, n_jobs=self.n_threads, verbose=0)
+        how = {"random_state": seed, "n_jobs": self.n_threads, "verbose": 0, "senses": "none"}
+        model = XRLinear(**{**how, **parameters})
         return model.fit(self.X_train, self.Y_train)

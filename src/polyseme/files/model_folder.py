@@ -36,7 +36,7 @@ __all__ = [
     "save_model",
 ]
 
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 
 _FORMAT = "polyseme"
 _MANIFEST = "model.json"

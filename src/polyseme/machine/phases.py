@@ -7,6 +7,7 @@ __all__ = [
     "CROSS_MATCHING",
     "LABEL_TREE",
     "MATCHING",
+    "SENSES",
     "TRAINING_MATCHER",
     "TRAINING_MATCHER_AGAIN",
     "TRAINING_RANKER",
@@ -19,3 +20,4 @@ CROSS_MATCHING = "Cross-matching"
 ASSIGNING = "Assigning labels"
 TRAINING_MATCHER_AGAIN = "Training the matcher again"
 TRAINING_RANKER = "Training the ranker"
+SENSES = "Finding senses"

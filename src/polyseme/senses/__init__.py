@@ -1,29 +1,31 @@
 """What a model says of its labels.
 
-The senses of a label (`describe`) with their words (`words`), the slot that a document goes to
+The senses of labels are found in their documents (`space`, `induce`) and kept with the model
+(`layer`), which then names the sense of a document (`naming`) and describes each (`describe`). The
+slots of a label (`slots`) with their words (`words`), the slot that a document goes to
 (`best_slots`), all labels (`label_list`), and why one was suggested (`explain`).
 """
 
 from polyseme.senses.describe import (
     Sense,
-    division_scores,
-    label_number,
-    most_split,
+    ambiguity,
+    most_ambiguous,
+    sense_name,
+    senses_in,
     senses_of,
-    slot_similarity,
-    slots_differ,
-    split_order,
-    split_scores,
 )
+from polyseme.senses.layer import SenseLayer
+from polyseme.senses.slots import Slot, label_number, slots_of
 
 __all__ = [
     "Sense",
-    "division_scores",
+    "SenseLayer",
+    "Slot",
+    "ambiguity",
     "label_number",
-    "most_split",
+    "most_ambiguous",
+    "sense_name",
+    "senses_in",
     "senses_of",
-    "slot_similarity",
-    "slots_differ",
-    "split_order",
-    "split_scores",
+    "slots_of",
 ]

@@ -1,121 +1,101 @@
-"""The senses of a label: what sets its slots apart."""
+"""The senses of a label, in words: what goes with each, and what tells it from the others."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from polyseme.backbones.protocols import Weighs
 from polyseme.inputs.features import check_features
 from polyseme.inputs.labels import check_labels
-from polyseme.inputs.names import name_of, number_of
-from polyseme.inputs.sparse_rows import SparsePattern
-from polyseme.senses.best_slots import best_slots
-from polyseme.senses.words import Word, slot_words
+from polyseme.inputs.names import name_of
+from polyseme.inputs.sparse_rows import SparseRows
+from polyseme.senses.layer import SHOWN_FROM, SenseLayer
+from polyseme.senses.naming import N_OTHER_LABELS, name_senses
+from polyseme.senses.slots import label_name, label_number, slots_of
+from polyseme.training.disentangle import what_the_ranker_sees
 
 if TYPE_CHECKING:
     from polyseme.estimators.partitioned import PartitionedClassifier as Model
 
 __all__ = [
     "Sense",
-    "Slot",
-    "division_scores",
-    "label_name",
-    "label_number",
-    "largest_labels",
-    "most_split",
+    "ambiguity",
+    "most_ambiguous",
+    "sense_name",
+    "senses_in",
     "senses_of",
-    "slot_similarity",
-    "slots_differ",
-    "slots_of",
-    "split_order",
-    "split_scores",
 ]
 
-ENOUGH_TO_SPLIT = 10  # documents; the splits of rarer labels mean little
-# Of slots that are called senses. The demo's labels with two true senses are nearly all below it,
-# most of its other labels above.
-MOST_SIMILAR_SENSES = 0.9
+N_IN_NAME = 2  # labels, or words, that a sense is called by
 
 
 @dataclass(frozen=True)
 class Sense:
-    """One slot of a label.
+    """One sense of a label.
 
     Attributes
     ----------
-    slot, cluster : int
+    name : str
+        What tells it from the label's other senses: the labels that go with it, or its words.
+        Empty for a label with one meaning.
     share : float
-        How many of the label's training documents were matched to the cluster when the slots
-        were chosen, from 0 to 1. Shares of two senses may overlap: a document is matched to
-        several clusters.
-    strongest : list of (str or int, float)
-        The features that speak most for the label here, by name if the model knows names, with
-        their weights.
-    neighbours : list of (str or int)
-        The labels beside it in the cluster, those with most training documents first.
+        The part of the label's training documents that have it, from 0 to 1.
+    n_documents : int
+        How many these are.
+    labels : list of (str or int, float)
+        Other labels of its documents that are rarer in the label's other senses, by name if the
+        model knows names, the most telling first.
+    words : list of (str or int, float)
+        The same for features.
     documents : list of int
-        Rows of the given data that have the label and whose best cluster among the label's is
-        this one, surest first; empty if no data was given.
+        Rows of the given data that have the label in this sense; without data, rows of the
+        training data, the most typical first.
     examples : list of str
-        Beginnings of texts that belong to it: those of `documents` where their texts are known,
-        else those that the model keeps.
+        Beginnings of texts that belong to it, where texts are known.
     """
 
-    slot: int
-    cluster: int
+    name: str
     share: float
-    strongest: list[tuple[str | int, float]]
-    neighbours: list[str | int]
+    n_documents: int
+    labels: list[tuple[str | int, float]]
+    words: list[tuple[str | int, float]]
     documents: list[int] = field(default_factory=list)
     examples: list[str] = field(default_factory=list)
 
 
-@dataclass(frozen=True)
-class Slot:
-    """What is known of one slot of a label, in numbers; see `Sense`."""
+def ambiguity(model: Model) -> npt.NDArray[np.float32]:
+    """Return how likely each label is ambiguous, shape (n_labels,).
 
-    slot: int
-    cluster: int
-    share: float
-    words: list[Word]
-    neighbours: list[int]
-
-
-def label_number(model: Model, label: str | int) -> int:
-    """Return the number of a label that is given by name, or by its number."""
-    return number_of(label, model.label_names_, model.n_labels_)
-
-
-def label_name(model: Model, label: int) -> str | int:
-    """Return the name of a label, or its number where the model knows no names."""
-    return name_of(model.label_names_, label)
-
-
-def slots_of(model: Model, label: int, *, n_words: int, n_neighbours: int) -> list[Slot]:
-    """Return the slots of a label, the one that covers most of its documents first.
-
-    Parameters
-    ----------
-    n_words, n_neighbours : int
-        How many of each to list at most.
+    Not a number where a label has too few documents to be judged, or the model has no senses.
     """
-    n_documents = max(1, int(model.label_counts_[label]))
-    slots = [
-        Slot(
-            slot=slot,
-            cluster=int(model.clusters_.cluster_of_slot[slot]),
-            share=float(model.slot_documents_[slot] / n_documents),
-            words=slot_words(model, slot, n_words),
-            neighbours=_neighbours(model, slot, n_neighbours),
-        )
-        for slot in model.clusters_.slots_of(label).tolist()
+    found = np.full(model.n_labels_, np.nan, dtype=np.float32)
+    if model.senses_ is not None:
+        found[model.senses_.labels] = model.senses_.probabilities
+    return found
+
+
+def most_ambiguous(
+    model: Model, n: int = 10, *, at_least: float = SHOWN_FROM
+) -> list[tuple[str | int, float]]:
+    """Return the labels that are most likely ambiguous.
+
+    Returns
+    -------
+    list of (name or number, float)
+        With that probability, highest first; of equal ones the more frequent first.
+    """
+    layer = model.senses_
+    if layer is None:
+        return []
+    likely = np.flatnonzero(layer.probabilities >= at_least)
+    counts = model.label_counts_[layer.labels[likely]]
+    order = likely[np.lexsort((likely, -counts, -layer.probabilities[likely]))][:n]
+    return [
+        (label_name(model, int(layer.labels[i])), float(layer.probabilities[i])) for i in order
     ]
-    return sorted(slots, key=lambda slot: (-slot.share, slot.slot))
 
 
 def senses_of(
@@ -124,11 +104,12 @@ def senses_of(
     X: Any = None,
     Y: Any = None,
     *,
-    n_features: int = 10,
-    n_neighbours: int = 8,
+    at_least: float = SHOWN_FROM,
+    n_labels: int = 8,
+    n_words: int = 10,
     n_documents: int = 5,
 ) -> list[Sense]:
-    """Describe each slot of a label.
+    """Describe each sense of a label.
 
     Parameters
     ----------
@@ -136,178 +117,206 @@ def senses_of(
     label : str or int
         A name, if the model has names, or a label's number.
     X, Y : optional
-        Documents and their labels, usually the training data; if given, each sense lists
-        documents of the label that belong to it.
-    n_features, n_neighbours, n_documents : int
+        Documents and their labels; if given, each sense lists documents of the label that have
+        it.
+    at_least : float
+        Labels that are less likely ambiguous have one meaning. With 0 every label that could be
+        judged is shown as it was split.
+    n_labels, n_words, n_documents : int
         How many of each to list at most.
 
     Returns
     -------
     list of Sense
-        The one that covers most of the label first.
+        The one with most documents first; a single one for a label with one meaning.
     """
     number = label_number(model, label)
+    layer = model.senses_
+    own = range(0) if layer is None else layer.senses_of(number, at_least)
     documents: dict[int, list[int]] = {}
     if X is not None and Y is not None:
-        documents = _documents_of(model, number, X, Y, n_documents)
-    return [
-        Sense(
-            slot=one.slot,
-            cluster=one.cluster,
-            share=one.share,
-            strongest=[(word.name, word.weight) for word in one.words],
-            neighbours=[label_name(model, other) for other in one.neighbours],
-            documents=documents.get(one.slot, []),
+        documents = _documents_of(model, number, X, Y, n_documents, at_least)
+    if layer is None or len(own) == 0:
+        return [_only_meaning(model, number, n_labels, n_words, documents.get(-1, []))]
+    beside, words = _telling(layer.beside, own, n_labels), _telling(layer.words, own, n_words)
+    total = max(1, int(layer.counts[own.start : own.stop].sum()))
+    found = []
+    for place, sense in enumerate(own):
+        labels = [(label_name(model, i), weight) for i, weight in beside[place]]
+        features = [(name_of(model.feature_names_, i), weight) for i, weight in words[place]]
+        rows = layer.typical[sense]
+        found.append(
+            Sense(
+                name=_called(labels, features),
+                share=float(layer.counts[sense] / total),
+                n_documents=int(layer.counts[sense]),
+                labels=labels,
+                words=features,
+                documents=(
+                    rows[rows >= 0][:n_documents].tolist()
+                    if X is None
+                    else documents.get(sense, [])
+                ),
+            )
         )
-        for one in slots_of(model, number, n_words=n_features, n_neighbours=n_neighbours)
-    ]
-
-
-def slot_similarity(model: Model, label: int) -> float:
-    """Return the cosine between the weights of a label's two slots that are least alike.
-
-    1 for a label with one slot, and for slots without any weights.
-    """
-    ranker = model.ranker_
-    if not isinstance(ranker, Weighs):
-        return 1.0
-    found = [ranker.weights_of(int(slot))[:2] for slot in model.clusters_.slots_of(label)]
-    return min((_cosine(*a, *b) for a, b in combinations(found, 2)), default=1.0)
-
-
-def slots_differ(model: Model, label: int) -> bool:
-    """Return whether the words of a label's slots differ enough to call them senses.
-
-    One word that gives the label away in all its senses can hide that they differ. Where no
-    weights are known, nothing speaks against calling several slots senses.
-    """
-    if not isinstance(model.ranker_, Weighs):
-        return bool(model.clusters_.copies[label] > 1)
-    return slot_similarity(model, label) < MOST_SIMILAR_SENSES
-
-
-def _cosine(
-    columns_a: npt.NDArray[np.int32],
-    values_a: npt.NDArray[np.float32],
-    columns_b: npt.NDArray[np.int32],
-    values_b: npt.NDArray[np.float32],
-) -> float:
-    if len(columns_a) == len(columns_b) == 0:
-        return 1.0
-    _, in_a, in_b = np.intersect1d(columns_a, columns_b, assume_unique=True, return_indices=True)
-    lengths = float(np.linalg.norm(values_a) * np.linalg.norm(values_b))
-    return float(values_a[in_a] @ values_b[in_b]) / lengths if lengths > 0 else 0.0
-
-
-def split_scores(model: Model) -> npt.NDArray[np.float64]:
-    """Return how evenly each label's documents fall into its slots, shape (n_labels,).
-
-    One minus the share of the label's largest slot among the visits to all its slots: 0 for a
-    label with one slot, or one whose documents all go to one; 0.5 for an even split in two.
-    """
-    clusters = model.clusters_
-    visits = np.bincount(
-        clusters.labels, weights=model.slot_documents_, minlength=clusters.n_labels
-    )
-    largest = np.zeros(clusters.n_labels)
-    np.maximum.at(largest, clusters.labels, model.slot_documents_)
-    return 1 - np.divide(largest, visits, out=np.ones_like(largest), where=visits > 0)
-
-
-def most_split(
-    model: Model, n: int = 10, *, min_documents: int = ENOUGH_TO_SPLIT
-) -> list[tuple[str | int, float]]:
-    """Return the labels whose documents are divided most between their slots.
-
-    A label counts as divided by the documents that only one of its slots would reach: a label
-    whose two clusters always come together in the beam has one sense in two places.
-
-    Parameters
-    ----------
-    n : int
-        How many labels to return.
-    min_documents : int
-        Labels with fewer training documents are left out: their splits mean little.
-
-    Returns
-    -------
-    list of (name or number, float)
-        With the score of `division_scores`, highest first.
-    """
-    scores = division_scores(model)
-    order = split_order(model, scores, min_documents=min_documents)[:n]
-    return [(label_name(model, int(label)), float(scores[label])) for label in order]
-
-
-def split_order(
-    model: Model,
-    scores: npt.NDArray[np.float64],
-    *,
-    min_documents: int = ENOUGH_TO_SPLIT,
-) -> npt.NDArray[np.int64]:
-    """Return the labels that are divided, most divided first, then most frequent first.
-
-    Parameters
-    ----------
-    scores : ndarray of float64, shape (n_labels,)
-        Those of `division_scores`.
-    min_documents : int
-        Labels with fewer training documents are left out.
-    """
-    counts = model.label_counts_
-    divided = np.flatnonzero((scores > 0) & (counts >= min_documents))
-    return divided[np.lexsort((divided, -counts[divided], -scores[divided]))]
-
-
-def division_scores(model: Model) -> npt.NDArray[np.float64]:
-    """Return `split_scores`, less where one document reaches several slots, shape (n_labels,)."""
-    return split_scores(model) * _exclusive_share(model)
-
-
-def _exclusive_share(model: Model) -> npt.NDArray[np.float64]:
-    """Share of a label's documents that are surely not matched to all of its slots, 0 to 1."""
-    clusters = model.clusters_
-    smallest = np.full(clusters.n_labels, np.inf)
-    np.minimum.at(smallest, clusters.labels, model.slot_documents_)
-    shared_at_most = smallest / np.maximum(1, model.label_counts_)
-    return np.where(clusters.copies > 1, 1 - np.minimum(1, shared_at_most), 0.0)
-
-
-def _neighbours(model: Model, slot: int, n: int) -> list[int]:
-    labels = largest_labels(model, int(model.clusters_.cluster_of_slot[slot]), n + 1)
-    own = int(model.clusters_.labels[slot])
-    return [label for label in labels if label != own][:n]
-
-
-def largest_labels(model: Model, cluster: int, n: int) -> list[int]:
-    """Return the labels of a cluster that have most training documents."""
-    clusters = model.clusters_
-    labels = clusters.labels[clusters.starts[cluster] : clusters.starts[cluster + 1]]
-    order = np.lexsort((labels, -model.label_counts_[labels]))[:n]
-    found: list[int] = labels[order].tolist()
     return found
 
 
-def _documents_of(model: Model, label: int, X: Any, Y: Any, n: int) -> dict[int, list[int]]:
-    """Return the rows with the label, surest first, under the slot that each goes to."""
+def sense_name(model: Model, sense: int) -> str:
+    """Return what tells a sense, by its number in the model's layer, from the label's others."""
+    layer = model.senses_
+    if layer is None:
+        raise ValueError("The model has no senses.")
+    if sense not in layer.names:
+        place = layer.label_place(sense)
+        own = range(int(layer.starts[place]), int(layer.starts[place + 1]))
+        at = sense - own.start
+        labels = _telling(layer.beside, own, N_IN_NAME)[at]
+        words = _telling(layer.words, own, N_IN_NAME)[at]
+        layer.names[sense] = _called(
+            [(label_name(model, i), weight) for i, weight in labels],
+            [(name_of(model.feature_names_, i), weight) for i, weight in words],
+        )
+    return layer.names[sense]
+
+
+def senses_in(
+    model: Model,
+    X: Any,
+    labels: npt.NDArray[Any],
+    *,
+    ranked: tuple[npt.NDArray[Any], npt.NDArray[Any]] | None = None,
+    at_least: float = SHOWN_FROM,
+) -> npt.NDArray[np.int64]:
+    """Find the sense in which each document has each of some labels.
+
+    Parameters
+    ----------
+    model : estimator
+    X : sparse matrix, array, or tuple of both, shape (n_documents, n_features)
+    labels : ndarray of int, shape (n_documents, k)
+        Labels of each document, such as `predict_top_k` gives; -1 for none.
+    ranked : (labels, scores), optional
+        What `predict_top_k` gave for the documents, if it is known already.
+
+    Returns
+    -------
+    ndarray of int64, shape (n_documents, k)
+        Numbers of senses in ``model.senses_``; -1 where a label has one meaning.
+    """
+    found = np.full(labels.shape, -1, dtype=np.int64)
+    layer = model.senses_
+    if layer is None:
+        return found
+    many = layer.senses_by_label(model.n_labels_, at_least) > 1
+    document, place = np.nonzero((labels >= 0) & many[np.maximum(labels, 0)])
+    if len(document) == 0:
+        return found
+    needed, document_of_pair = np.unique(document, return_inverse=True)
+    documents = check_features(X, layout=model.layout_).take(needed)
+    if ranked is None:
+        ranked = model.predict_top_k(documents, min(N_OTHER_LABELS, model.n_labels_))
+    else:
+        ranked = ranked[0][needed], ranked[1][needed]
+    seen = what_the_ranker_sees(model.matcher_, documents, model._run())
+    found[document, place] = name_senses(
+        layer,
+        seen.all_sparse(),
+        _as_rows(*ranked, model.n_labels_),
+        document_of_pair,
+        labels[document, place],
+        at_least=at_least,
+    )
+    return found
+
+
+def _as_rows(labels: npt.NDArray[Any], scores: npt.NDArray[Any], n_labels: int) -> SparseRows:
+    """Return ranked labels with positive scores as sparse rows."""
+    kept = (labels >= 0) & (scores > 0)
+    order = np.argsort(np.where(kept, labels, n_labels), axis=1, kind="stable")
+    kept = np.take_along_axis(kept, order, axis=1)
+    starts = np.zeros(len(labels) + 1, dtype=np.int64)
+    np.cumsum(kept.sum(axis=1), out=starts[1:])
+    return SparseRows(
+        starts,
+        np.take_along_axis(labels, order, axis=1)[kept].astype(np.int32),
+        np.take_along_axis(scores, order, axis=1)[kept].astype(np.float32),
+        n_labels,
+    )
+
+
+def _telling(rows: SparseRows, own: range, n: int) -> list[list[tuple[int, float]]]:
+    """Return for each sense of a label the columns in which it exceeds all others most."""
+    dense = rows.rows(own.start, own.stop).to_scipy()
+    columns = np.unique(dense.indices)
+    values = dense[:, columns].toarray()
+    found = []
+    for i in range(len(own)):
+        others = np.delete(values, i, axis=0)
+        excess = values[i] - others.max(axis=0, initial=0)
+        order = np.lexsort((columns, -excess))[:n]
+        found.append([(int(columns[j]), float(excess[j])) for j in order if excess[j] > 0])
+    return found
+
+
+def _called(labels: list[tuple[str | int, float]], words: list[tuple[str | int, float]]) -> str:
+    chosen = [*labels[:N_IN_NAME], *words][:N_IN_NAME]
+    return ", ".join(
+        name if isinstance(name, str) else f"{'label' if i < len(labels) else 'feature'} {name}"
+        for i, (name, _) in enumerate(chosen)
+    )
+
+
+def _only_meaning(
+    model: Model, label: int, n_labels: int, n_words: int, documents: list[int]
+) -> Sense:
+    slot = slots_of(model, label, n_words=n_words, n_neighbours=0)[0]
+    beside: list[tuple[str | int, float]] = []
+    layer = model.senses_
+    own = range(0) if layer is None else layer.senses_of(label, at_least=0)
+    if layer is not None and len(own):
+        counts = layer.counts[own.start : own.stop]
+        whole = counts @ layer.beside.rows(own.start, own.stop).to_scipy()
+        order = np.argsort(-whole, kind="stable")[:n_labels]
+        whole = whole / max(1e-12, float(np.linalg.norm(whole)))
+        beside = [(label_name(model, int(i)), float(whole[i])) for i in order if whole[i] > 0]
+    return Sense(
+        name="",
+        share=1.0,
+        n_documents=int(model.label_counts_[label]),
+        labels=beside,
+        words=[(word.name, word.weight) for word in slot.words],
+        documents=documents,
+    )
+
+
+def _documents_of(
+    model: Model, label: int, X: Any, Y: Any, n: int, at_least: float
+) -> dict[int, list[int]]:
+    """Return rows of the data with the label under the sense that each has; -1 for no sense."""
     features = check_features(X, layout=model.layout_)
     if features.n_rows == 0:
         return {}
     known = None if model.label_names_ is None else list(model.label_names_)
     labels, _ = check_labels(Y, features.n_rows, label_names=known)
-    rows = _rows_with(labels, label)
+    entries = np.flatnonzero(labels.columns == label)
+    rows = np.searchsorted(labels.starts, entries, side="right") - 1
     if len(rows) == 0:
         return {}
-    matched = model.match(features.take(rows))
-    documents = np.arange(len(rows))
-    slots, scores = best_slots(matched, model.clusters_, documents, np.full(len(rows), label))
-    order = np.argsort(-scores, kind="stable")
-    return {
-        int(slot): rows[order[slots[order] == slot][:n]].tolist()
-        for slot in np.unique(slots[slots >= 0])
-    }
-
-
-def _rows_with(labels: SparsePattern, label: int) -> npt.NDArray[np.int64]:
-    entries = np.flatnonzero(labels.columns == label)
-    return np.searchsorted(labels.starts, entries, side="right") - 1
+    layer = model.senses_
+    if layer is None or len(layer.senses_of(label, at_least)) == 0:
+        return {-1: rows[:n].tolist()}
+    seen = what_the_ranker_sees(model.matcher_, features.take(rows), model._run())
+    own = labels.take(rows)
+    others = SparseRows(
+        own.starts, own.columns, np.ones(own.n_stored, dtype=np.float32), own.n_columns
+    )
+    senses = name_senses(
+        layer,
+        seen.all_sparse(),
+        others,
+        np.arange(len(rows)),
+        np.full(len(rows), label),
+        at_least=at_least,
+    )
+    return {int(s): rows[senses == s][:n].tolist() for s in np.unique(senses)}

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from polyseme.senses.describe import division_scores, label_name, split_order
+from polyseme.senses.describe import ambiguity
+from polyseme.senses.layer import SHOWN_FROM
+from polyseme.senses.slots import division_scores, label_name, split_order
 
 if TYPE_CHECKING:
     from polyseme.estimators.partitioned import PartitionedClassifier
@@ -35,16 +37,19 @@ class LabelSummary:
     n_documents : int
         Training documents that have it.
     n_senses : int
-        Its slots.
-    split : float
-        How evenly its documents are divided between them, see `division_scores`.
+        One for a label that is not likely ambiguous.
+    ambiguity : float or None
+        How likely it is ambiguous; None if it has too few documents to be judged.
+    n_clusters : int
+        In how many clusters it is.
     """
 
     label: int
     name: str | int
     n_documents: int
     n_senses: int
-    split: float
+    ambiguity: float | None
+    n_clusters: int
 
 
 class LabelList:
@@ -62,27 +67,46 @@ class LabelList:
         ----------
         query : str
             A part of the name, in any case; empty for all labels.
-        order : {'best', 'documents', 'split'}
-            How well the name fits, most documents, or most evenly divided.
+        order : {'best', 'documents', 'ambiguity'}
+            How well the name fits, most documents, or most likely ambiguous; without a query the
+            last has only labels that are shown with senses.
         limit, offset : int
             How many to return, and how many to pass over.
         """
         found: Sequence[int] | Order
         if query == "":
-            found = self.by_split if order == "split" else self._by_documents
+            found = self.by_ambiguity if order == "ambiguity" else self._by_documents
         else:
             found = self._search(query, order)
         return len(found), [self.summary(int(i)) for i in found[offset : offset + limit]]
 
     def summary(self, label: int) -> LabelSummary:
         """Return a label with its figures."""
+        likely = float(self._ambiguity[label])
         return LabelSummary(
             label=label,
             name=label_name(self._model, label),
             n_documents=int(self._model.label_counts_[label]),
-            n_senses=int(self._model.clusters_.copies[label]),
-            split=round(float(self.split[label]), 4),
+            n_senses=int(self._n_senses[label]),
+            ambiguity=None if np.isnan(likely) else round(likely, 4),
+            n_clusters=int(self._model.clusters_.copies[label]),
         )
+
+    @cached_property
+    def _ambiguity(self) -> npt.NDArray[np.float32]:
+        return ambiguity(self._model)
+
+    @cached_property
+    def _n_senses(self) -> Order:
+        layer, n_labels = self._model.senses_, self._model.n_labels_
+        return np.ones(n_labels, np.int64) if layer is None else layer.senses_by_label(n_labels)
+
+    @cached_property
+    def by_ambiguity(self) -> Order:
+        """The labels that are shown with senses, most likely ambiguous first."""
+        likely = np.flatnonzero(self._ambiguity >= SHOWN_FROM)
+        counts = self._model.label_counts_[likely]
+        return likely[np.lexsort((likely, -counts, -self._ambiguity[likely]))]
 
     @cached_property
     def split(self) -> npt.NDArray[np.float64]:
@@ -99,10 +123,10 @@ class LabelList:
         return np.argsort(-self._model.label_counts_, kind="stable")
 
     @cached_property
-    def _split_position(self) -> Order:
-        """Where each label stands in `by_split`; those that do not come after all others."""
+    def _ambiguity_position(self) -> Order:
+        """Where each label stands in `by_ambiguity`; those that do not come after all others."""
         position = np.full(self._model.n_labels_, self._model.n_labels_)
-        position[self.by_split] = np.arange(len(self.by_split))
+        position[self.by_ambiguity] = np.arange(len(self.by_ambiguity))
         return position
 
     @cached_property
@@ -126,8 +150,8 @@ class LabelList:
             ranked.append((fit, label))
             at = text.find(needle, end)
         counts = self._model.label_counts_
-        if order == "split":
-            position = self._split_position
+        if order == "ambiguity":
+            position = self._ambiguity_position
             ranked.sort(key=lambda hit: (position[hit[1]], hit[1]))
         elif order == "documents":
             ranked.sort(key=lambda hit: (-counts[hit[1]], hit[1]))

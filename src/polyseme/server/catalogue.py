@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from polyseme.senses.describe import Slot, largest_labels, slots_of
+from polyseme.senses.slots import Slot, largest_labels, slots_of
 from polyseme.senses.words import level_words, node_words
 from polyseme.tagger import Tagger
 

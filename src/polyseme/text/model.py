@@ -28,8 +28,8 @@ from polyseme.files.model_folder import save_model
 from polyseme.files.stored_model import Contents, StoredModel
 from polyseme.inputs.names import Names
 from polyseme.inputs.sparse_rows import SparsePattern, SparseRows
-from polyseme.senses.describe import label_name, label_number
-from polyseme.suggestions import Suggestion, named_suggestions
+from polyseme.senses.slots import label_name, label_number
+from polyseme.suggestions import Suggestion, suggest
 from polyseme.text.calibration import Calibration
 from polyseme.text.corpora.records import Record
 from polyseme.text.examples import Examples
@@ -300,29 +300,26 @@ class TextModel(BaseEstimator):  # type: ignore[misc]
         threshold : float, optional
             Least score; by default the model's own, 0 for all.
         """
-        labels, scores = self.rank(texts, limit)
-        return self.name_ranked(labels, scores, threshold)
+        return suggest(
+            self.classifier_,
+            self._rows(texts),
+            limit,
+            self.checked_threshold(threshold),
+            shown=self.calibration_,
+            label_uris=self.label_uris_,
+        )
 
     def rank(
         self, texts: Sequence[str], limit: int = 10
     ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]:
         """Return the best labels of each text and their bare scores, as `predict_top_k` does."""
+        most = min(check_k(limit, "limit"), self.classifier_.n_labels_)
+        return self.classifier_.predict_top_k(self._rows(texts), most)
+
+    def _rows(self, texts: Sequence[str]) -> Any:
         if isinstance(texts, str):
             raise ValueError("texts must be a list of texts; put the one text into a list.")
-        X = self.features_.rows(texts if isinstance(texts, list) else list(texts))
-        most = min(check_k(limit, "limit"), self.classifier_.n_labels_)
-        return self.classifier_.predict_top_k(X, most)
-
-    def name_ranked(
-        self,
-        labels: npt.NDArray[np.int32],
-        scores: npt.NDArray[np.float32],
-        threshold: float | None = None,
-    ) -> list[list[Suggestion]]:
-        """Turn label numbers and bare scores into suggestions; see `suggest`."""
-        least = self.checked_threshold(threshold)
-        names = self.classifier_.label_names_
-        return named_suggestions(labels, self.calibration_(scores), least, names, self.label_uris_)
+        return self.features_.rows(texts if isinstance(texts, list) else list(texts))
 
     def evaluate(
         self,
@@ -357,6 +354,17 @@ class TextModel(BaseEstimator):  # type: ignore[misc]
         ):
             raise ValueError(f"threshold must be a probability from 0 to 1, not {threshold!r}.")
         return float(self.threshold_ if threshold is None else threshold)
+
+    def examples_of(self, label: int, place: int | None = None) -> list[str]:
+        """Return beginnings of training texts of a label, or of one of its senses, if kept."""
+        kept = self.slot_examples_
+        if kept is None:
+            return []
+        return [
+            text
+            for slot in self.classifier_.clusters_.slots_of(label)
+            for text in kept.of(int(slot))
+        ]
 
     def name_of(self, label: int) -> str:
         """Return the name of a label that is given by number."""

@@ -63,9 +63,8 @@ class Disentangled:
     ----------
     matcher, ranker
         The trained parts.
-    seen_layout : tuple of int
-        Sparse and dense columns of what the ranker sees; more than the documents have if the
-        matcher makes some.
+    seen : Documents
+        What the ranker saw of the documents: more than they have if the matcher makes features.
     clusters : LabelClusters
         The final slots.
     assignments : list of Assignment
@@ -77,7 +76,7 @@ class Disentangled:
 
     matcher: Matcher
     ranker: Ranker
-    seen_layout: tuple[int, int]
+    seen: Documents
     clusters: LabelClusters
     assignments: list[Assignment]
     slot_documents: npt.NDArray[np.int64] | None
@@ -158,7 +157,7 @@ def disentangle(
         seen = what_the_ranker_sees(matcher, documents, run)
         ranking = RankingTask(Y, clusters, rows, own)
         ranker = make_ranker().fit(seen, ranking, run.reporting_to(step))  # line 9
-    return Disentangled(matcher, ranker, seen.layout, clusters, assignments, slot_documents)
+    return Disentangled(matcher, ranker, seen, clusters, assignments, slot_documents)
 
 
 def what_the_ranker_sees(matcher: Matcher, documents: Documents, run: Run) -> Documents:

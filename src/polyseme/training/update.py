@@ -245,6 +245,7 @@ def update_stacked(
         *model.updates_,
         {"n_documents": update.n_documents, "n_labels": update.n_labels},
     ]
+    grown.senses_ = grown.find_senses(seen, Y, progress)
     grown._make_walk()
     return grown, replace(update, full_training_due=_reasons(grown, update))
 

@@ -1,0 +1,173 @@
+"""The senses of a model's labels: a layer over the model that it is kept with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from polyseme.files.stored_model import StoredModel
+from polyseme.inputs.sparse_rows import SparseRows
+
+__all__ = ["SHOWN_FROM", "SenseLayer"]
+
+SHOWN_FROM = 0.5  # probability of being ambiguous from which a label is said to have senses
+EVIDENCE = ("labels", "embedding", "text")
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class SenseLayer:
+    """The senses of a model's labels.
+
+    Every label with enough documents was split as well as its documents can be, and judged: is
+    that split one of meanings? Only labels that are likely ambiguous are shown with senses; the
+    splits of the others are kept for those who ask.
+
+    Attributes
+    ----------
+    labels : ndarray of int32, shape (n_judged,)
+        The labels that were judged, ascending.
+    probabilities : ndarray of float32, shape (n_judged,)
+        How likely each of them is ambiguous.
+    starts : ndarray of int64, shape (n_judged + 1,)
+        The senses of ``labels[i]`` are ``starts[i]`` to ``starts[i + 1]``, two or more, the one
+        with most documents first.
+    counts : ndarray of int64, shape (n_senses,)
+        Training documents of each sense.
+    words : SparseRows, shape (n_senses, n_features)
+        What the ranker sees of documents, summed over those of the sense; of unit length, without
+        what is small.
+    beside : SparseRows, shape (n_senses, n_labels)
+        The other labels of these documents, rare ones counting more; the same form.
+    typical : ndarray of int64, shape (n_senses, n_typical)
+        Training documents that are nearest to the middle of the sense; -1 where there are none.
+    evidence : str
+        What told senses apart: the other 'labels' of documents, or, where documents have one
+        label each, their 'embedding' or their 'text'.
+    calibration : dict
+        What probabilities were learned from, and how reliable they proved; plain JSON values.
+    names : dict of int to str
+        Names of senses that were asked for; see `polyseme.senses.sense_name`. Not stored.
+    """
+
+    labels: npt.NDArray[np.int32]
+    probabilities: npt.NDArray[np.float32]
+    starts: npt.NDArray[np.int64]
+    counts: npt.NDArray[np.int64]
+    words: SparseRows
+    beside: SparseRows
+    typical: npt.NDArray[np.int64]
+    evidence: str = "labels"
+    calibration: dict[str, Any] = field(default_factory=dict)
+    names: dict[int, str] = field(default_factory=dict, repr=False)
+
+    @property
+    def n_judged(self) -> int:
+        """Number of labels that were judged."""
+        return len(self.labels)
+
+    @property
+    def n_senses(self) -> int:
+        """Number of senses of all judged labels."""
+        return len(self.counts)
+
+    @cached_property
+    def n_shown(self) -> int:
+        """Number of labels that are shown with senses."""
+        return int(np.count_nonzero(self.probabilities >= SHOWN_FROM))
+
+    def label_place(self, sense: int) -> int:
+        """Return which of the judged labels a sense belongs to."""
+        return int(np.searchsorted(self.starts, sense, side="right")) - 1
+
+    def place_of(self, sense: int) -> int:
+        """Return which of its label's senses a sense is, from 0."""
+        return sense - int(self.starts[self.label_place(sense)])
+
+    def probability_of(self, label: int) -> float | None:
+        """Return how likely a label is ambiguous; None if it was not judged."""
+        place = self._place(label)
+        return None if place is None else float(self.probabilities[place])
+
+    def senses_of(self, label: int, at_least: float = SHOWN_FROM) -> range:
+        """Return the numbers of a label's senses; none if it is less likely ambiguous."""
+        place = self._place(label)
+        if place is None or self.probabilities[place] < at_least:
+            return range(0)
+        return range(int(self.starts[place]), int(self.starts[place + 1]))
+
+    def _place(self, label: int) -> int | None:
+        place = int(np.searchsorted(self.labels, label))
+        found = place < len(self.labels) and self.labels[place] == label
+        return place if found else None
+
+    def senses_by_label(
+        self, n_labels: int, at_least: float = SHOWN_FROM
+    ) -> npt.NDArray[np.int64]:
+        """Return how many senses each label has, shape (n_labels,): 1 for all that are not shown."""
+        found = np.ones(n_labels, dtype=np.int64)
+        shown = self.probabilities >= at_least
+        found[self.labels[shown]] = np.diff(self.starts)[shown]
+        return found
+
+    # Files
+
+    def to_arrays(self) -> dict[str, Array]:
+        """Return the arrays by name, to be stored."""
+        arrays: dict[str, Array] = {
+            "labels": self.labels,
+            "probabilities": self.probabilities,
+            "starts": self.starts,
+            "counts": self.counts,
+            "typical": self.typical,
+        }
+        for name, rows in (("words", self.words), ("beside", self.beside)):
+            arrays.update({f"{name}.{key}": array for key, array in rows.to_arrays().items()})
+        return arrays
+
+    def describe(self) -> dict[str, Any]:
+        """Return all else, as JSON values."""
+        return {"evidence": self.evidence, "calibration": self.calibration}
+
+    @classmethod
+    def restore(
+        cls,
+        stored: StoredModel,
+        description: dict[str, Any],
+        *,
+        n_labels: int,
+        n_features: int,
+        n_documents: int,
+    ) -> SenseLayer:
+        """Return what was stored, after checking all of it."""
+        labels = stored.array("labels", np.int32, (None,))
+        stored.in_range("labels", 0, n_labels)
+        if (labels[1:] <= labels[:-1]).any():
+            raise stored.damaged("the labels of its senses must ascend")
+        stored.array("probabilities", np.float32, (len(labels),))
+        counts = stored.array("counts", np.int64, (None,))
+        stored.in_range("counts", 0, n_documents + 1)
+        starts = stored.starts("starts", last=len(counts), length=len(labels) + 1)
+        if (np.diff(starts) < 2).any():
+            raise stored.damaged("a label of its senses has fewer than two")
+        typical = stored.array("typical", np.int64, (len(counts), None))
+        stored.in_range("typical", -1, n_documents)
+        evidence, calibration = description.get("evidence"), description.get("calibration")
+        if evidence not in EVIDENCE or not isinstance(calibration, dict):
+            raise stored.damaged("its description of senses is not one")
+        return cls(
+            labels=labels,
+            probabilities=stored.in_range("probabilities", 0, 1 + 1e-6),
+            starts=starts,
+            counts=counts,
+            words=stored.part("words").rows(len(counts), n_features),
+            beside=stored.part("beside").rows(len(counts), n_labels),
+            typical=typical,
+            evidence=evidence,
+            calibration=calibration,
+        )
