@@ -100,5 +100,6 @@ void bind_training(nb::module_& m);
 void bind_prediction(nb::module_& m);
 void bind_assignment(nb::module_& m);
 void bind_text_format(nb::module_& m);
+void bind_senses(nb::module_& m);
 
 }  // namespace polyseme::bindings

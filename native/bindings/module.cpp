@@ -8,4 +8,5 @@ NB_MODULE(_native, m) {
     polyseme::bindings::bind_prediction(m);
     polyseme::bindings::bind_assignment(m);
     polyseme::bindings::bind_text_format(m);
+    polyseme::bindings::bind_senses(m);
 }

@@ -153,3 +153,38 @@ def parse_text(
     text: npt.NDArray[np.uint8], n_features: int, n_labels: int, first_line: int, n_threads: int
 ) -> tuple[_Int64, _Int32, _Float, _Int64, _Int32]: ...
 def format_text(X: SparseRows, Y: SparsePattern) -> bytes: ...
+
+# senses.cpp
+
+def multiply_rows(X: Documents | SparseRows, matrix: _Float, n_threads: int) -> _Float: ...
+def split_groups(
+    documents: _Float,
+    labels: _Float,
+    labels_of: SparsePattern,
+    documents_of: SparsePattern,
+    groups: SparsePattern,
+    *,
+    max_documents: int,
+    seed: int,
+    n_threads: int,
+    progress: _Progress,
+) -> dict[str, npt.NDArray[Any]]: ...
+def assign_documents(
+    documents: _Float,
+    labels: _Float,
+    labels_of: SparsePattern,
+    documents_of: SparsePattern,
+    chosen: _Int32,
+    looked_at: SparsePattern,
+    parts: npt.NDArray[np.int8],
+    *,
+    n_threads: int,
+) -> tuple[npt.NDArray[np.int8], _Float]: ...
+def sum_up(
+    X: Documents | SparseRows,
+    groups: SparsePattern,
+    *,
+    max_features: int,
+    max_documents: int,
+    n_threads: int,
+) -> tuple[_Int64, _Int32, _Float]: ...

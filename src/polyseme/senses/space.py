@@ -6,47 +6,82 @@ corpus are those of language and kind of text, which say nothing about senses.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 from threadpoolctl import threadpool_limits
 
+from polyseme import _native
 from polyseme.inputs.documents import Documents
+from polyseme.inputs.sparse_rows import SparseRows
 from polyseme.machine.run import Run
 
 __all__ = ["whitened", "with_unit_rows"]
 
 N_DIMENSIONS = 128
-N_MORE = 10  # directions that are looked for besides, so that those kept are found well
+N_MORE = 8  # directions that are looked for besides, so that those kept are found well
 N_SAMPLED = 10_000  # documents that the space is learned from
 N_ITERATIONS = 3
+LEAST_SHARE = 1e-6  # of a direction's squared singular value in the largest one
 
 Floats = npt.NDArray[np.float32]
 
 
 def whitened(documents: Documents, run: Run) -> Floats:
-    """Return documents in the whitened space, shape (n_documents, n_dimensions), rows of unit length.
+    """Return documents in the whitened space, at unit length.
 
-    The space is that of the leading singular vectors of a sample, each divided by its singular
-    value. They are found by subspace iteration among the sampled documents.
+    The directions of the space are the leading singular vectors of a sample of documents, each
+    divided by its singular value.
+
+    Returns
+    -------
+    ndarray of float32, shape (n_documents, n_dimensions)
+        C-contiguous; rows of zeros for documents that have nothing of the space.
     """
-    rng = np.random.default_rng([run.seed, 11])
-    n_documents, n_features = documents.shape
-    rows = np.sort(rng.permutation(n_documents)[:N_SAMPLED])
-    X = documents.take(rows).to_scipy()
-    n_wanted = min(N_DIMENSIONS + N_MORE, *X.shape)
-    basis = rng.standard_normal((len(rows), n_wanted), dtype=np.float32)
-    with threadpool_limits(1):  # the same sums for any number of threads
-        for _ in range(N_ITERATIONS):
-            basis = np.linalg.qr(X @ (X.T @ basis))[0]
-        inner = X.T @ basis  # n_features x n_wanted
-        values, vectors = np.linalg.eigh(inner.T @ inner)
-        order = np.argsort(-values)[:N_DIMENSIONS]
-        kept = order[values[order] > 1e-6 * max(1e-12, values.max())]
-        projection = (inner @ (vectors[:, kept] / values[kept])).astype(np.float32)
-    return with_unit_rows(documents.to_scipy() @ projection)
+    rng = np.random.default_rng([run.seed, N_SAMPLED])
+    rows = np.sort(rng.permutation(documents.n_rows)[:N_SAMPLED])
+    sample = documents.take(rows)
+    by_feature = _transposed(sample)
+    n_wanted = min(N_DIMENSIONS + N_MORE, *sample.shape)
+    found = rng.standard_normal((len(rows), n_wanted))
+    with threadpool_limits(limits=1):  # sums must not depend on the number of threads
+        for _ in range(N_ITERATIONS):  # subspace iteration among documents: they are fewest
+            found = _orthonormal(found)
+            of_features = _product(by_feature, found, run)
+            found, before = _product(sample, of_features, run), found
+        squares, vectors = np.linalg.eigh(before.T @ found.astype(np.float64))
+        kept = np.argsort(-squares)[:N_DIMENSIONS]
+        kept = kept[squares[kept] > LEAST_SHARE * squares.max(initial=0)]
+        to_space = (vectors[:, kept] / squares[kept]).astype(np.float32)
+        return with_unit_rows(_product(documents, of_features, run) @ to_space)
 
 
-def with_unit_rows(rows: npt.NDArray[np.floating]) -> Floats:
+def _orthonormal(columns: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+    """Return orthonormal columns that span the same, fewer if some depend on others."""
+    wide = columns.astype(np.float64)
+    squares, vectors = np.linalg.eigh(wide.T @ wide)
+    kept = squares > 1e-12 * squares.max(initial=0)
+    found: npt.NDArray[np.float64] = wide @ (vectors[:, kept] / np.sqrt(squares[kept]))
+    return found
+
+
+def with_unit_rows(rows: npt.NDArray[Any]) -> Floats:
     """Return rows of unit length; those of zeros stay."""
     lengths = np.linalg.norm(rows, axis=-1, keepdims=True)
-    return (rows / np.where(lengths > 0, lengths, 1)).astype(np.float32)
+    return np.ascontiguousarray(rows / np.where(lengths > 0, lengths, 1), dtype=np.float32)
+
+
+def _product(documents: Documents, matrix: npt.NDArray[Any], run: Run) -> Floats:
+    matrix = np.ascontiguousarray(matrix, dtype=np.float32)
+    return _native.multiply_rows(documents, matrix, run.n_threads)
+
+
+def _transposed(documents: Documents) -> Documents:
+    """Return features x documents; dense columns are rows of a block, which come last."""
+    parts = []
+    if documents.sparse is not None:
+        parts.append(SparseRows.from_scipy(documents.sparse.to_scipy().T))
+    if documents.dense is not None:
+        parts.append(SparseRows.from_dense(documents.dense.T))
+    return Documents(SparseRows.stack(parts))
