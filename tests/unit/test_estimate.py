@@ -54,6 +54,9 @@ LARGER = {
     "nodes_per_document": (1.0, 1.6, 2.7),
     "beam_size": 20,
     "match_folds": 3,
+    "n_features": 5000,
+    "n_judged": 40,
+    "n_judged_documents": 2000,
 }
 # Larger trees have smaller clusters, and documents share the entries of X: these may fall.
 MAY_FALL = {("level_sizes", "Training the ranker"), ("n_documents", "prediction")}
@@ -206,7 +209,7 @@ def test_a_document_meets_the_beam_on_every_level_and_then_its_slots():
 
 
 def sampled(**taken) -> Sample:
-    facts = {"n_weights": (1, 1), "n_model_bytes": 1, "n_record_bytes": 0}
+    facts = {"n_weights": (1, 1), "n_model_bytes": 1, "n_record_bytes": 0, "n_sense_bytes": 0}
     return Sample(
         **{"size": SIZE, "seconds": {}, "peaks": {}, **facts, **taken}, prediction_seconds=1
     )

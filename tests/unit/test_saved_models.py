@@ -399,7 +399,7 @@ def test_random_damage_is_refused_or_harmless(folder, seed):
     def change(arrays):
         for _ in range(1 + seed % 3):
             name = sorted(arrays)[rng.integers(len(arrays))]
-            raw = arrays[name].view(np.uint8)
+            raw = arrays[name].reshape(-1).view(np.uint8)
             raw[rng.integers(len(raw))] ^= 1 << rng.integers(8)
 
     rewrite_arrays(folder, change)
