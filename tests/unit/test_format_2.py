@@ -1,4 +1,4 @@
-"""Models that were saved in format 2, before there were senses, are loaded and go on as they were."""
+"""Models that were saved in format 2, before there were senses, are loaded as they were."""
 
 import json
 import shutil
