@@ -12,6 +12,7 @@ from polyseme import TextModel, XRLinear
 from polyseme.backbones.linear.ranker import LinearSlotRanker
 from polyseme.demo import make_corpus
 from polyseme.text import Record, TextFeatures
+from polyseme.text.examples import Examples
 
 ALL, TEST = make_corpus(1600, seed=0), make_corpus(300, seed=1)
 NEW = {"tank"} | set(sorted({label for labels in ALL.labels for label in labels})[:2])
@@ -170,6 +171,16 @@ def test_examples_survive_an_update_and_the_disk(model, tmp_path):
     model.update_records(MORE)
     model.save(tmp_path / "m")
     assert examples_by_name(polyseme.load(tmp_path / "m")) == examples_by_name(model)
+
+
+def test_examples_of_a_file_that_knows_other_senses_are_taken_as_far_as_they_go(model):
+    present = model.examples_
+    several = int(np.argmax(np.diff(present.meanings) > 1))
+    meanings = present.meanings.copy()
+    meanings[several + 1] -= 1  # the next label has the last sense now
+    model.examples_ = Examples(meanings, present.starts, present.documents, present.texts)
+    model.update_records([MORE[0]])
+    assert all(model.examples_of(label) for label in range(model.classifier_.n_labels_))
 
 
 def test_no_examples_are_kept_of_new_texts_if_none_are_wanted():

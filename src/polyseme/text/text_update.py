@@ -74,7 +74,7 @@ def update_text_model(
     Y = SparsePattern.stack([Y_old, numbers.sorted_columns(Y_new)], numbers.n_labels)
     n_old = X_old.n_rows
     del X_old, Y_old, X_new, Y_new
-    if old is not None:
+    if old is not None and model.report_:
         order = _as_in_training(model, n_old, X.n_rows)
         X, Y = X.take(order), Y.take(order)
     classifier, update = update_stacked(
