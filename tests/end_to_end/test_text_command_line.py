@@ -80,7 +80,7 @@ def test_options_of_training_reach_the_model(articles, tmp_path):
     assert model.features_.ngram_range == (2, 2)
     assert model.report_["refitted"] is False
     assert model.report_["threshold"]["wanted_precision"] == 0.9
-    assert model.slot_examples_ is None
+    assert model.examples_ is None
 
 
 def test_nothing_held_out_is_said_and_works(articles, tmp_path):

@@ -16,6 +16,7 @@ from polyseme.files.kinds import GROUP, method_named, methods
 from polyseme.tagger import open_tagger, tagger_for
 from tests import toy_backbone
 from tests.end_to_end.command_line import refuse, succeed
+from tests.model_folders import edit_manifest, manifest_of
 
 TRAINING, TEST = make_corpus(600, seed=0), make_corpus(200, seed=1)
 
@@ -118,14 +119,23 @@ def test_without_the_package_its_models_are_refused_by_their_kind(model, tmp_pat
         polyseme.load(tmp_path / "model")
 
 
-def test_senses_have_shares_neighbours_and_documents_but_no_words(model, X):
+def test_senses_are_found_and_named_and_slots_have_no_words(model, X):
     found = senses.senses_of(model, "tank", X, TRAINING.labels)
     assert len(found) == 2
     for sense in found:
-        assert sense.strongest == []
-        assert sense.neighbours
-    assert sum(len(sense.documents) for sense in found) > 0
-    assert senses.most_split(model)
+        assert sense.name
+        assert sense.words
+        assert sense.labels
+        assert sense.documents
+    assert "tank" in [name for name, _ in senses.most_ambiguous(model, 100)]
+    number = senses.label_number(model, "tank")
+    for slot in senses.slots_of(model, number, n_words=5, n_neighbours=5):
+        assert slot.words == []
+        assert slot.neighbours
+    named = [
+        one.sense for row in tagger_for(model).suggest(X) for one in row if one.name == "tank"
+    ]
+    assert {sense.name for sense in named} == {sense.name for sense in found}
 
 
 def test_an_explanation_has_the_path_and_scores(model, X_test):
@@ -164,6 +174,9 @@ def test_a_text_model_is_made_around_it(text_model, tmp_path):
     text_model.save(tmp_path / "model")
     tagger = open_tagger(tmp_path / "model")
     assert tagger.suggest(TEST.texts[:3]) == tagger_for(text_model).suggest(TEST.texts[:3])
+    assert [sense.examples for sense in tagger.senses("tank")] == [
+        text_model.examples_of(text_model.label_number("tank"), place) for place in (0, 1)
+    ]
     assert text_model.update(TEST.texts[:5], TEST.labels[:5]).n_documents == 5
 
 
@@ -244,6 +257,19 @@ class Few(CentroidClassifier):
     np.testing.assert_array_equal(
         loaded.predict_top_k(X_test, 3)[0], model.predict_top_k(X_test, 3)[0]
     )
+    assert loaded.senses_.n_judged == model.senses_.n_judged > 0
+    texts = TextModel(classifier=method_named("few")(), verbose=0)
+    texts.fit(TRAINING.texts[:200], TRAINING.labels[:200])
+    assert texts.classifier_.senses_ is not None
+
+    # As before there were senses: it has none, and gets none by an update.
+    described = manifest_of(tmp_path / "model")["description"]
+    del described["senses"]
+    edit_manifest(tmp_path / "model", description=described, format_version=2)
+    older = polyseme.load(tmp_path / "model")
+    assert older.senses_ is None
+    grown, _ = update.updated(older, X, TRAINING.labels, X[:9], TRAINING.labels[:9])
+    assert grown.senses_ is None
 
 
 def test_what_a_backbone_cannot_bring_back_is_told(centroids, model, tmp_path, monkeypatch):

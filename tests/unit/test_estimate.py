@@ -24,6 +24,8 @@ from polyseme.cost.formulas import (
 )
 from polyseme.demo import make_corpus
 from polyseme.estimators.model_parts import contents_of
+from polyseme.inputs.features import check_features
+from polyseme.inputs.labels import check_labels
 from polyseme.machine import phases
 from polyseme.text import TextFeatures
 from polyseme.text import estimate as text_estimate
@@ -54,6 +56,9 @@ LARGER = {
     "nodes_per_document": (1.0, 1.6, 2.7),
     "beam_size": 20,
     "match_folds": 3,
+    "n_features": 5000,
+    "n_judged": 40,
+    "n_judged_documents": 2000,
 }
 # Larger trees have smaller clusters, and documents share the entries of X: these may fall.
 MAY_FALL = {("level_sizes", "Training the ranker"), ("n_documents", "prediction")}
@@ -157,6 +162,56 @@ def test_every_phase_of_training_has_its_formulas():
     assert set(phase_work(SIZE)) == set(phase_memory(SIZE, 1.0))
 
 
+def test_senses_cost_what_they_are_looked_for_in_and_nothing_if_they_are_not():
+    data = two_senses(8, n_documents=400)
+    seconds = {
+        senses: estimate_training(
+            XRLinear(n_jobs=1, verbose=0, senses=senses), data.X, data.Y
+        ).seconds
+        for senses in ("induce", "none")
+    }
+    assert seconds["induce"][phases.SENSES].about > 0
+    assert phases.SENSES not in seconds["none"]
+    job = replace(SIZE, n_judged=40, n_judged_documents=2000)
+    assert phase_work(job)[phases.SENSES] > phase_work(SIZE)[phases.SENSES]
+    assert phase_memory(job, 1.0)[phases.SENSES] > phase_memory(SIZE, 1.0)[phases.SENSES]
+
+
+def test_the_space_of_senses_is_learned_from_a_sample_of_many_documents():
+    def growth(n_documents):
+        one, two = (
+            phase_work(replace(SIZE, n_documents=n, n_entries=50 * n))[phases.SENSES]
+            for n in (n_documents, 2 * n_documents)
+        )
+        return two / one
+
+    assert growth(2000) > 1.8
+    assert growth(20_000) < 1.2
+
+
+def test_labels_with_enough_documents_are_counted_and_no_more_of_them_than_are_looked_at():
+    pattern, _ = check_labels(np.repeat([[1, 1], [1, 0]], [20, 480], axis=0), 500)
+    counts = estimate._counts(check_features(np.eye(500, 7, dtype=np.float32)), pattern)
+    assert (counts["n_judged"], counts["n_judged_documents"]) == (2, 320)
+    assert counts["n_features"] == 7
+    fewer = estimate._counts(check_features(np.eye(19, 7)), pattern.rows(0, 19))
+    assert (fewer["n_judged"], fewer["n_judged_documents"]) == (0, 0)
+
+
+def test_the_size_of_senses_grows_with_the_labels_that_are_judged():
+    def n_bytes(n_sampled, n_judged, n_sense_bytes, seconds):
+        size = replace(SIZE, n_judged=n_sampled)
+        sample = sampled(
+            size=size, n_model_bytes=1000, n_sense_bytes=n_sense_bytes, seconds=seconds
+        )
+        return estimate._model_bytes(sample, replace(SIZE, n_judged=n_judged), 2.0)
+
+    assert n_bytes(10, 10, 400, {phases.SENSES: 1}) == 1000
+    assert n_bytes(10, 30, 400, {phases.SENSES: 1}) == 600 + 3 * 400
+    assert n_bytes(0, 30, 0, {}) == 1000
+    assert n_bytes(0, 30, 0, {phases.SENSES: 1}) > 30_000
+
+
 def test_folds_cost_nearly_a_matcher_each_and_less_than_the_data_again():
     work, memory = phase_work(SIZE), phase_memory(SIZE, 1.0)
     phase = "Cross-matching"
@@ -206,7 +261,7 @@ def test_a_document_meets_the_beam_on_every_level_and_then_its_slots():
 
 
 def sampled(**taken) -> Sample:
-    facts = {"n_weights": (1, 1), "n_model_bytes": 1, "n_record_bytes": 0}
+    facts = {"n_weights": (1, 1), "n_model_bytes": 1, "n_record_bytes": 0, "n_sense_bytes": 0}
     return Sample(
         **{"size": SIZE, "seconds": {}, "peaks": {}, **facts, **taken}, prediction_seconds=1
     )
@@ -332,6 +387,25 @@ def test_texts_are_trained_on_twice_and_their_words_are_kept(monkeypatch):
     words = TextFeatures(ngrams=(1, 1)).fit(corpus.texts).vocabulary_
     n_bytes = 4 * len(words) + sum(len(word) + 8 for word in words)
     assert found.model_bytes == Range.exactly(1000 + n_bytes)
+
+
+@pytest.mark.parametrize("refit", [True, False])
+def test_senses_of_texts_are_looked_for_once(monkeypatch, refit):
+    corpus = make_corpus(40, seed=0)
+    model = TextModel(refit=refit, verbose=0)
+    known = estimate.TrainingEstimate(
+        {"all": Range.exactly(10), phases.SENSES: Range.exactly(5)},
+        *[Range.exactly(15)] * 2,
+        None,
+        *[Range.exactly(15)] * 2,
+        *[1] * 3,
+        "all",
+    )
+    monkeypatch.setattr(text_estimate, "estimate_training", lambda *_, **__: known)
+    found = text_estimate.estimate_text_training(model, Pairs(corpus.texts, corpus.labels))
+    first = found.seconds["Training without held-out documents"].about
+    assert first == pytest.approx(9 if refit else 0.9 * 15)
+    assert (phases.SENSES in found.seconds) == refit
 
 
 def test_folds_count_on_the_way_from_the_sample_to_the_whole(monkeypatch):

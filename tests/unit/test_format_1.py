@@ -10,6 +10,7 @@ from safetensors.numpy import load_file, save
 
 import polyseme
 from polyseme.files.format_1 import RENAMED_PARAMETERS
+from polyseme.files.model_folder import FORMAT_VERSION
 from tests.model_folders import manifest_of, replace_weights, weights_of
 
 MODELS = Path(__file__).parents[1] / "models" / "format-1"
@@ -48,10 +49,10 @@ def test_a_model_of_format_1_gives_the_answers_that_it_gave(kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_it_is_saved_as_format_2_and_gives_the_same_answers_again(kind, tmp_path):
+def test_it_is_saved_as_what_is_new_and_gives_the_same_answers_again(kind, tmp_path):
     polyseme.load(MODELS / kind).save(tmp_path / "model")
     manifest = manifest_of(tmp_path / "model")
-    assert manifest["format_version"] == 2
+    assert manifest["format_version"] == FORMAT_VERSION
     assert manifest["description"]["kind"] == kind
     assert_recorded_answers(kind, polyseme.load(tmp_path / "model"))
 
@@ -60,7 +61,7 @@ def test_it_is_saved_as_format_2_and_gives_the_same_answers_again(kind, tmp_path
 def test_it_can_be_saved_over_itself(folder, request):
     kind = request.node.callspec.params["folder"]
     polyseme.load(folder).save(folder)
-    assert manifest_of(folder)["format_version"] == 2
+    assert manifest_of(folder)["format_version"] == FORMAT_VERSION
     assert len(list(folder.iterdir())) == 3
     assert_recorded_answers(kind, polyseme.load(folder))
 
@@ -84,9 +85,20 @@ def test_what_has_another_name_now_keeps_its_value(kind):
     assert model.n_documents_ == described["n_documents"]
 
 
-def test_a_text_model_of_format_1_has_its_senses_and_examples():
+@pytest.mark.parametrize("kind", KINDS)
+def test_it_has_no_senses_and_learns_none_when_it_is_saved(kind, tmp_path):
+    model = polyseme.load(MODELS / kind)
+    assert classifier_of(model).senses_ is None
+    assert classifier_of(model).senses == "none"
+    model.save(tmp_path / "model")
+    assert classifier_of(polyseme.load(tmp_path / "model")).senses_ is None
+
+
+def test_a_text_model_of_format_1_has_its_words_and_examples():
     model = polyseme.load(MODELS / "text")
-    assert model.slot_examples_ is not None
+    n_shown = [len(model.examples_of(label)) for label in range(model.classifier_.n_labels_)]
+    assert sum(n_shown) == len(load_file(weights_of(MODELS / "text"))["examples.documents"])
+    assert max(n_shown) > 1
     assert len(model.classifier_.feature_names_) == model.classifier_.n_features_in_
 
 

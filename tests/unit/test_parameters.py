@@ -29,6 +29,7 @@ CHOICES = {
     "loss": ("squared-hinge", "logistic"),
     "training_rows": ("teacher-forcing", "matcher-aware", "both"),
     "activation": ("l3-hinge", "sigmoid", "none"),
+    "senses": ("induce", "none"),
     "merge": ("mean", "sum", "max"),
     "weight_bits": (8, 32),
     "verbose": (0, 1),

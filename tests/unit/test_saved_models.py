@@ -122,6 +122,9 @@ def test_all_that_was_learned_comes_back(model, saved):
     np.testing.assert_array_equal(loaded.clusters_.labels, model.clusters_.labels)
     np.testing.assert_array_equal(loaded.label_counts_, model.label_counts_)
     np.testing.assert_array_equal(loaded.slot_documents_, model.slot_documents_)
+    for name, array in model.senses_.to_arrays().items():
+        np.testing.assert_array_equal(loaded.senses_.to_arrays()[name], array, strict=True)
+    assert loaded.senses_.n_judged > 0
     assert senses.senses_of(loaded, "label 3", DATA.X, DATA.Y) == senses.senses_of(
         model, "label 3", DATA.X, DATA.Y
     )
@@ -366,9 +369,17 @@ def test_whatever_the_bytes_of_the_weights_are_nothing_crashes(folder, part):
         ("clusters.starts", -1, 0),
         ("label_counts", 0, -1),
         ("slot_documents", 0, -1),
+        ("senses.labels", -1, 24),
+        ("senses.starts", 1, 10**12),
+        ("senses.counts", 0, -1),
+        ("senses.probabilities", 0, np.nan),
+        ("senses.typical", (0, 0), 240),
+        ("senses.words.columns", 0, DATA.X.shape[1]),
+        ("senses.beside.columns", 0, 24),
+        ("senses.beside.values", 0, np.inf),
     ],
 )
-def test_numbers_that_do_not_fit_in_the_clusters(folder, name, position, value):
+def test_numbers_that_do_not_fit_in_the_clusters_or_the_senses(folder, name, position, value):
     rewrite_arrays(folder, some_array(name, position, value))
     assert "is damaged" in refused(folder)
 
@@ -399,14 +410,18 @@ def test_random_damage_is_refused_or_harmless(folder, seed):
     def change(arrays):
         for _ in range(1 + seed % 3):
             name = sorted(arrays)[rng.integers(len(arrays))]
-            raw = arrays[name].view(np.uint8)
+            raw = arrays[name].reshape(-1).view(np.uint8)
             raw[rng.integers(len(raw))] ^= 1 << rng.integers(8)
 
     rewrite_arrays(folder, change)
     with suppress(ValueError):
-        labels, scores = polyseme.load(folder).predict_top_k(DATA.X_test)
+        loaded = polyseme.load(folder)
+        labels, scores = loaded.predict_top_k(DATA.X_test)
         assert labels.max() < 24
         assert not np.isnan(scores).any()
+        senses.senses_in(loaded, DATA.X_test, labels, at_least=0)
+        for label in range(24):
+            senses.senses_of(loaded, label, at_least=0)
 
 
 @pytest.mark.parametrize(
@@ -469,6 +484,15 @@ def test_a_node_without_children_is_harmless(deep):
         {"phase_seconds": {"Label tree": float("nan")}},
         {"phase_seconds": {"Label tree": 10**400}},
         {"phase_seconds": {"Label tree": -1}},
+        {"senses": 3},
+        {"senses": []},
+        {"senses": {}},
+        {"senses": {"evidence": "labels"}},
+        {"senses": {"evidence": "smell", "calibration": {}}},
+        {"senses": {"evidence": "labels", "calibration": []}},
+        {"senses": {"evidence": "labels", "calibration": {"auc": float("nan")}}},
+        {"senses": {"evidence": "labels", "calibration": {"long": "x" * 200_000}}},
+        {"parameters": {"senses": "guess"}},
     ],
     ids=str,
 )

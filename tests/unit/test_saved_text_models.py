@@ -64,8 +64,9 @@ def test_a_loaded_model_suggests_the_same(features, tmp_path):
     assert loaded.report_ == json.loads(json.dumps(model.report_))
     assert loaded.features_.get_params() == model.features_.get_params()
     assert loaded.classifier_.n_jobs == 2
-    for slot in range(model.classifier_.clusters_.n_slots):
-        assert loaded.slot_examples_.of(slot) == model.slot_examples_.of(slot)
+    for label in range(model.classifier_.n_labels_):
+        for place in (None, 0, 1, 2):
+            assert loaded.examples_of(label, place) == model.examples_of(label, place)
 
 
 def test_no_file_of_a_model_is_a_pickle(saved, monkeypatch):
@@ -142,14 +143,29 @@ def test_wrong_sizes_of_the_classifier_are_refused(saved, name, value):
         polyseme.load(saved)
 
 
+def spoilt(array, how):
+    if how in ("nan", "far"):
+        return np.full_like(array, np.nan if how == "nan" else 10**9)
+    array = array.copy()
+    array[{"first": 0, "flat": 1, "down": 1}[how]] = {"first": 1, "flat": 0, "down": 10**9}[how]
+    return array
+
+
 @pytest.mark.parametrize(
     ("name", "array", "sentence"),
     [
         ("features.idf", None, "'features.idf' is missing"),
         ("features.idf", np.ones(3, np.float32), "'features.idf' has shape"),
         ("features.idf", "nan", "not finite"),
-        ("examples.starts", np.zeros(3, np.int64), "examples do not fit"),
-        ("examples.documents", "far", "examples do not fit"),
+        ("examples.meanings", np.zeros(3, np.int64), "'examples.meanings' has shape"),
+        ("examples.meanings", "first", "'examples.meanings' must go from 0 to"),
+        ("examples.meanings", "flat", "a label of its examples has no meaning"),
+        ("examples.meanings", "down", "'examples.meanings' must not decrease"),
+        ("examples.meanings", None, "'examples.starts' has shape"),
+        ("examples.starts", np.zeros(3, np.int64), "'examples.starts' must go from 0 to"),
+        ("examples.starts", "down", "'examples.starts' must not decrease"),
+        ("examples.documents", "far", "'examples.documents' has values outside"),
+        ("examples.documents", None, "'examples.documents' is missing"),
         ("calibration.scores", None, "'calibration.scores' is missing"),
         ("calibration.scores", np.ones(1), "not a curve"),
         ("calibration.probabilities", np.array([0.9, 0.1]), "not a curve"),
@@ -162,7 +178,7 @@ def test_damaged_arrays_are_refused(saved, tmp_path, name, array, sentence):
     if array is None:
         del arrays[name]
     elif isinstance(array, str):
-        arrays[name] = np.full_like(arrays[name], np.nan if array == "nan" else 10**9)
+        arrays[name] = spoilt(arrays[name], array)
     else:
         arrays[name] = array
     save_model(tmp_path / "bad", Contents(stored.description, arrays, stored.names))
@@ -187,6 +203,8 @@ def test_names_that_do_not_fit_are_refused(saved, tmp_path):
     [
         {"report": {"accuracy": "x"}},
         {"report": {"n_documents": 3, "n_labels": 2, "accuracy": {"P@1": "x"}}},
+        {"report": {"n_documents": 3.5, "n_labels": 2, "accuracy": {}, "by_label_frequency": []}},
+        {"report": {"n_documents": -3, "n_labels": 2, "accuracy": {}, "by_label_frequency": []}},
         {"reading": {"text_columns": 3}},
         {"reading": {"text_columns": [3]}},
         {"reading": {"labels_column": ["a"]}},

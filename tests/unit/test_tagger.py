@@ -10,7 +10,7 @@ from sklearn.preprocessing import MultiLabelBinarizer
 
 from polyseme import TextModel, XRLinear, metrics
 from polyseme.demo import make_corpus
-from polyseme.suggestions import Suggestion, named_suggestions
+from polyseme.suggestions import SuggestedSense, Suggestion, named_suggestions
 from polyseme.tagger import open_tagger, tagger_for
 from tests.without_weights import without_weights
 
@@ -79,7 +79,8 @@ def test_a_label_is_found_by_name_uri_and_number(of_texts, of_matrices):
 def test_labels_are_found_by_a_part_of_their_name(of_texts):
     n_found, (first, *_) = of_texts.labels.find("tank")
     assert n_found == 1
-    assert first.n_senses == of_texts.classifier.clusters_.copies[first.label]
+    assert first.n_senses == len(of_texts.senses(first.label)) == 2
+    assert first.n_clusters == of_texts.classifier.clusters_.copies[first.label]
     assert first.n_documents == sum("tank" in labels for labels in LABELS)
 
 
@@ -114,9 +115,13 @@ def test_senses_show_texts_of_their_documents_or_those_that_were_kept(of_texts, 
     def beginning(row):
         return " ".join(TEXTS[row].split())[:100]
 
-    kept = of_texts.senses("tank")
+    kept, number = of_texts.senses("tank"), of_texts.label_number("tank")
+    assert len(kept) == 2
     assert [sense.documents for sense in kept] == [[] for _ in kept]
-    assert [s.examples for s in kept] == [of_texts.slot_examples(s.slot) for s in kept]
+    assert [s.examples for s in kept] == [of_texts.examples(number, place) for place in (0, 1)]
+    assert of_texts.examples(number) == [text for s in kept for text in s.examples]
+    assert of_matrices.examples(number) == of_matrices.examples(number, 0) == []
+    assert all(len(sense.examples) == 3 for sense in kept)
     listed = of_texts.senses("tank", TEXTS, LABELS, n_documents=3)
     assert any(sense.documents for sense in listed)
     for sense in listed:
@@ -164,18 +169,28 @@ def test_a_saved_model_opens_as_its_kind(of_texts, of_matrices, tmp_path):
         assert opened.suggest(X) == tagger.suggest(X)
 
 
-def test_without_weights_there_are_senses_without_words_and_paths_without_margins(of_texts):
+def test_a_label_with_one_meaning_shows_its_own_examples(of_texts, of_matrices):
+    one = next(label for label in range(9) if not of_texts.classifier.senses_.senses_of(label))
+    (found,) = of_texts.senses(one)
+    assert found.name == ""
+    assert found.examples == of_texts.examples(one) != []
+    assert of_matrices.senses(of_texts.label_name(one))[0].examples == []
+
+
+def test_without_data_a_model_of_matrices_lists_typical_training_rows(of_texts, of_matrices):
+    kept = of_matrices.senses("Tank (any)", n_documents=4)
+    layer = of_matrices.classifier.senses_
+    for sense, number in zip(kept, layer.senses_of(of_texts.label_number("tank")), strict=True):
+        assert sense.documents == layer.typical[number][:4].tolist()
+
+
+def test_without_weights_there_are_the_same_senses_and_paths_without_margins(of_texts):
     full, number = of_texts, of_texts.label_number("tank")
     bare = tagger_for(without_weights(copy.copy(full.classifier)))
     row = full.rows(TEXTS[:1])
     for mine, theirs in zip(bare.senses(number), full.senses(number), strict=True):
-        assert (mine.slot, mine.share, mine.neighbours) == (
-            theirs.slot,
-            theirs.share,
-            theirs.neighbours,
-        )
-        assert mine.strongest == []
-    assert bare.slots_differ(number) == (len(full.senses(number)) > 1)
+        assert (mine.name, mine.share, mine.words) == (theirs.name, theirs.share, theirs.words)
+    assert bare.suggest(row)[0][0].sense == full.suggest(row, threshold=0)[0][0].sense
 
     mine, theirs = bare.explain(row), full.explain(row)
     assert [one.label for one in mine.labels] == [one.label for one in theirs.labels]
@@ -202,16 +217,19 @@ def test_without_weights_and_without_a_tree_a_document_is_explained_as_well():
 
 def test_a_threshold_of_zero_leaves_out_scores_below_it():
     labels, scores = np.array([[2, 0, 1, -1]], dtype=np.int32), np.array([[1.5, 0.0, -0.5, 0.0]])
-    (all_of_them,) = named_suggestions(labels, scores, None, None)
+    model = XRLinear(verbose=0).fit(np.eye(3), np.eye(3, dtype=int))
+    (all_of_them,) = named_suggestions(model, labels, scores, None)
     assert [one.label for one in all_of_them] == [2, 0, 1]
-    (found,) = named_suggestions(labels, scores, 0.0, None)
+    (found,) = named_suggestions(model, labels, scores, 0.0)
     assert [one.label for one in found] == [2, 0]
 
 
-def test_a_suggestion_as_json_keeps_six_digits_and_its_uri():
+def test_a_suggestion_as_json_keeps_six_digits_its_uri_and_its_sense():
     plain = Suggestion(3, "tank", 0.123456789)
     assert plain.as_json() == {"label": 3, "name": "tank", "score": 0.123457}
     assert plain._replace(uri="urn:3").as_json() == {**plain.as_json(), "uri": "urn:3"}
+    named = plain._replace(sense=SuggestedSense(1, "war, army"))
+    assert named.as_json() == {**plain.as_json(), "sense": {"place": 1, "name": "war, army"}}
 
 
 def test_without_held_out_documents_scores_are_not_called_probabilities(of_texts):

@@ -21,7 +21,6 @@ from polyseme.machine.progress import Progress
 from polyseme.tagger import tagger_for
 from polyseme.text import Record, TextFeatures
 from polyseme.text.evaluation import Judged, by_label_frequency, cross_checked
-from polyseme.text.examples import best_documents
 from polyseme.text.measuring import measure_held_out
 from polyseme.text.problem import as_new_documents, read_problem
 
@@ -301,25 +300,6 @@ def test_reliability_is_that_of_probabilities_learned_from_other_documents():
     assert found["brier_score"] > 0.8
 
 
-def test_the_examples_of_a_slot_are_the_surest_first():
-    problem = read_problem(
-        records(TRAINING),
-        TextFeatures(ngrams=(1, 1)),
-        count_held_out=lambda n: 0,
-        seed=0,
-        progress=Progress(False),
-    )
-    classifier = XRLinear(**SMALL).fit(problem.X, problem.Y)
-    starts, rows = best_documents(classifier, problem.X, problem.Y, 4)
-    matched = classifier.match(problem.X).to_scipy().toarray()
-    n_told_apart = 0
-    for slot, cluster in enumerate(classifier.clusters_.cluster_of_slot):
-        scores = matched[rows[starts[slot] : starts[slot + 1]], cluster]
-        assert (np.diff(scores) <= 0).all()
-        n_told_apart += len(set(scores.tolist())) > 1
-    assert n_told_apart > 20
-
-
 def test_texts_without_labels_are_left_out_and_counted():
     texts, labels = [*TRAINING.texts[:40], "untagged"], [*TRAINING.labels[:40], []]
     model = TextModel(classifier=XRLinear(verbose=0), verbose=0).fit(texts, labels)
@@ -389,34 +369,9 @@ def test_senses_list_rows_of_a_corpus(model):
     for sense in found:
         beginnings = [" ".join(TRAINING.texts[row].split())[:150] for row in sense.documents]
         assert [text[:150] for text in sense.examples[: len(beginnings)]] == beginnings
-    assert all(isinstance(word, str) for word, _ in found[0].strongest)
+    assert len(found) == 2
+    assert all(isinstance(word, str) for word, _ in found[0].words)
     assert all(sense.documents == [] for sense in tagger.senses("tank", []))
-
-
-def test_examples_of_a_slot_are_texts_of_its_label_matched_to_its_cluster(model):
-    classifier, examples = model.classifier_, model.slot_examples_
-    starts = {" ".join(text.split())[:100]: i for i, text in enumerate(TRAINING.texts)}
-    n_found = 0
-    for slot, label in enumerate(classifier.clusters_.labels):
-        found = [starts[text[:100]] for text in examples.of(slot)]
-        n_found += len(found)
-        assert len(found) <= 3
-        assert all(model.name_of(label) in TRAINING.labels[i] for i in found)
-    assert n_found > classifier.n_labels_
-    X = model.features_.transform(TRAINING.texts)
-    tank = classifier.clusters_.slots_of(model.label_number("tank"))
-    matched = classifier.match(X).to_scipy()
-    having = [i for i, labels in enumerate(TRAINING.labels) if "tank" in labels]
-    scores = matched[having][:, classifier.clusters_.cluster_of_slot[tank]].toarray()
-    for place, slot in enumerate(tank):
-        own = [i for i, row in zip(having, scores, strict=True) if row.argmax() == place]
-        assert {starts[text[:100]] for text in examples.of(slot)} <= set(own)
-
-
-def test_no_examples_are_kept_if_none_are_wanted(tmp_path):
-    model = fitted(make_corpus(60, seed=2), examples=0)
-    model.save(tmp_path / "m")
-    assert polyseme.load(tmp_path / "m").slot_examples_ is None
 
 
 # Among scikit-learn's tools

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 import pytest
 
@@ -10,6 +12,7 @@ from polyseme import TextModel, XRLinear
 from polyseme.backbones.linear.ranker import LinearSlotRanker
 from polyseme.demo import make_corpus
 from polyseme.text import Record, TextFeatures
+from polyseme.text.examples import Examples
 
 ALL, TEST = make_corpus(1600, seed=0), make_corpus(300, seed=1)
 NEW = {"tank"} | set(sorted({label for labels in ALL.labels for label in labels})[:2])
@@ -68,9 +71,9 @@ def test_old_texts_given_again_do_as_kept_data(model):
     one, other = again.classifier_, model.classifier_
     np.testing.assert_array_equal(one.clusters_.labels, other.clusters_.labels)
     np.testing.assert_array_equal(one.label_counts_, other.label_counts_)
-    # Kept rows lie in another order, in which the solver goes through them.
-    figures = [m.evaluate(records(TEST))["accuracy"]["P@1"] for m in (again, model)]
-    assert abs(figures[0] - figures[1]) < 2
+    for name, array in one.contents().arrays.items():
+        np.testing.assert_array_equal(other.contents().arrays[name], array)
+    assert again.suggest(TEST.texts) == model.suggest(TEST.texts)
     assert list(again.classifier_.label_names_) == list(model.classifier_.label_names_)
     assert again.training_data_ is None
 
@@ -97,30 +100,105 @@ def test_calibration_threshold_and_report_stay(model):
     assert (model.calibration_, model.threshold_, model.report_) == (curve, threshold, report)
 
 
-def test_known_slots_keep_their_examples_and_new_ones_get_some(model):
-    before = model.slot_examples_
-    slots = model.classifier_.clusters_
-    model.update_records(MORE)
-    model.slot_examples_.check(model.classifier_.clusters_.n_slots)
-    grown = model.classifier_.clusters_
-    place = {
-        pair: slot
-        for slot, pair in enumerate(zip(grown.cluster_of_slot, grown.labels, strict=True))
+def examples_by_name(model):
+    layer = model.classifier_.senses_
+    return {
+        model.name_of(label): [
+            model.examples_of(label, place) for place in range(len(layer.senses_of(label)))
+        ]
+        or [model.examples_of(label)]
+        for label in range(model.classifier_.n_labels_)
     }
-    texts = {" ".join(record.text.split())[:50] for record in MORE}
-    for slot, pair in enumerate(zip(slots.cluster_of_slot, slots.labels, strict=True)):
-        if before.of(slot):
-            assert model.slot_examples_.of(place.pop(pair)) == before.of(slot)
-    new = [s for (_, label), s in place.items() if label >= slots.n_labels]
-    shown = [text for slot in new for text in model.slot_examples_.of(slot)]
-    assert shown
-    assert all(text[:50] in texts for text in shown)
+
+
+def beginnings(some):
+    return {" ".join(record.text.split())[:100]: set(record.labels) for record in some}
+
+
+def test_labels_without_new_texts_keep_their_examples_and_new_ones_get_some(model):
+    before = examples_by_name(model)
+    model.update_records(MORE)
+    after = examples_by_name(model)
+    touched = {label for record in MORE for label in record.labels}
+    untouched = before.keys() - touched
+    assert untouched
+    assert {name: after[name] for name in untouched} == {name: before[name] for name in untouched}
+    texts = beginnings(MORE)
+    for name in NEW:
+        shown = [text[:100] for texts in after[name] for text in texts]
+        assert shown
+        assert all(name in texts[text] for text in shown)
+    assert all(any(texts) for texts in after.values())
+
+
+def test_an_example_stays_with_its_label_and_goes_to_the_sense_that_it_has_now(model):
+    before = examples_by_name(model)
+    model.update_records(MORE)
+    texts = beginnings(OLD + MORE)
+    pairs = zip(ALL.texts, ALL.senses, strict=True)
+    truth = {" ".join(text.split())[:100]: senses for text, senses in pairs}
+    n_true = n_shown = 0
+    for name, meanings in examples_by_name(model).items():
+        known = {text for texts in before.get(name, []) for text in texts}
+        shown = [text for texts in meanings for text in texts]
+        assert len(set(shown)) == len(shown)
+        assert all(name in texts[text[:100]] for text in shown)
+        assert all(len(one) <= 3 for one in meanings)
+        assert name in NEW or known & set(shown)
+        if len(meanings) > 1:
+            for one in meanings:
+                senses = Counter(truth[text[:100]][name] for text in one)
+                n_true += max(senses.values())
+                n_shown += len(one)
+    assert n_shown > 50
+    assert n_true > 0.95 * n_shown
+
+
+def test_both_senses_of_a_new_label_have_examples_about_them(model):
+    model.update_records(MORE)
+    label, texts = model.label_number("tank"), beginnings(MORE)
+    assert len(model.classifier_.senses_.senses_of(label)) == 2
+    own, other = (
+        {name for text in model.examples_of(label, place) for name in texts[text[:100]]} - {"tank"}
+        for place in (0, 1)
+    )
+    assert own
+    assert other
+    assert not own & other
+
+
+def test_examples_survive_an_update_and_the_disk(model, tmp_path):
+    model.update_records(MORE)
+    model.save(tmp_path / "m")
+    assert examples_by_name(polyseme.load(tmp_path / "m")) == examples_by_name(model)
+
+
+def test_examples_of_a_file_that_knows_other_senses_are_taken_as_far_as_they_go(model):
+    present = model.examples_
+    several = int(np.argmax(np.diff(present.meanings) > 1))
+    meanings = present.meanings.copy()
+    meanings[several + 1] -= 1  # the next label has the last sense now
+    model.examples_ = Examples(meanings, present.starts, present.documents, present.texts)
+    model.update_records([MORE[0]])
+    assert all(model.examples_of(label) for label in range(model.classifier_.n_labels_))
+
+
+def test_no_examples_are_kept_of_new_texts_if_none_are_wanted():
+    model = trained(OLD, keep_data=True, examples=0)
+    model.update_records(MORE)
+    assert model.examples_ is None
 
 
 def test_a_model_that_was_not_trained_again_takes_its_held_out_texts_too():
     model = trained(OLD, refit=False)
-    model.update_records(MORE, old=OLD)
-    assert model.classifier_.n_documents_ == len(ALL)
+    before = model.classifier_.label_counts_
+    update = model.update_records(MORE, old=OLD)
+    after = model.classifier_
+    assert after.n_documents_ == len(ALL)
+    # Labels of held-out texts have more documents than before, too.
+    has_more = after.label_counts_ > np.pad(before, (0, len(NEW)))
+    assert update.n_judged == has_more[after.senses_.labels].sum()
+    assert update.n_judged > len({label for record in MORE for label in record.labels}) / 10
 
 
 def test_names_come_from_the_vocabulary_and_must_differ():

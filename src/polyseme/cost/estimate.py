@@ -19,6 +19,9 @@ from sklearn.base import clone
 
 from polyseme.backbones.protocols import Weighs
 from polyseme.cost.formulas import (
+    ENOUGH_TO_JUDGE,
+    MOST_TO_JUDGE,
+    NUMBERS_PER_JUDGED,
     JobSize,
     WeightLaw,
     count_weights,
@@ -141,6 +144,7 @@ class Sample:
     n_weights: tuple[int, ...]  # of each level of the matcher, and of the ranker
     n_model_bytes: int
     n_record_bytes: int  # of these, what each level keeps for every feature, used or not
+    n_sense_bytes: int  # of these, the senses of labels
     prediction_seconds: float  # a document
 
 
@@ -275,6 +279,9 @@ def _train_on(model: Model, documents: Documents, Y: SparsePattern) -> Sample:
         n_record_bytes=sum(
             array.nbytes for name, array in arrays.items() if name.endswith(".record_sizes")
         ),
+        n_sense_bytes=sum(
+            array.nbytes for name, array in arrays.items() if name.startswith("senses.")
+        ),
         prediction_seconds=prediction_seconds,
     )
 
@@ -310,6 +317,7 @@ def _level_sizes(tree: LabelTree) -> tuple[int, ...]:
 def _counts(documents: Documents, Y: SparsePattern) -> dict[str, Any]:
     """Return the sizes that the data alone decide."""
     n_documents = np.bincount(Y.columns, minlength=1)
+    is_judged = n_documents >= ENOUGH_TO_JUDGE
     lengths = np.full(documents.n_rows, DENSE_COST * documents.n_dense)
     if documents.sparse is not None:
         lengths += np.diff(documents.sparse.starts)
@@ -322,6 +330,9 @@ def _counts(documents: Documents, Y: SparsePattern) -> dict[str, Any]:
         "n_summed_entries": float(n_summed.sum()),
         "n_label_entries": float(np.minimum(n_summed, MAX_FEATURES).sum()),
         "n_used_labels": int(np.count_nonzero(n_documents)),
+        "n_features": documents.n_features,
+        "n_judged": int(np.count_nonzero(is_judged)),
+        "n_judged_documents": int(np.minimum(n_documents, MOST_TO_JUDGE)[is_judged].sum()),
     }
 
 
@@ -372,8 +383,13 @@ def _weight_laws(samples: list[Sample]) -> tuple[WeightLaw, WeightLaw]:
 
 def _model_bytes(sample: Sample, job: JobSize, n_weights: float) -> float:
     records = sample.n_record_bytes / len(sample.n_weights) * (job.n_levels + 1)
-    per_weight = (sample.n_model_bytes - sample.n_record_bytes) / max(1, sum(sample.n_weights))
-    return records + per_weight * n_weights
+    senses = float(sample.n_sense_bytes)
+    if sample.size.n_judged:
+        senses *= job.n_judged / sample.size.n_judged
+    elif phases.SENSES in sample.seconds:  # too few documents in the sample
+        senses += 4 * NUMBERS_PER_JUDGED * job.n_judged
+    of_weights = sample.n_model_bytes - sample.n_record_bytes - sample.n_sense_bytes
+    return records + senses + of_weights / max(1, sum(sample.n_weights)) * n_weights
 
 
 def _phase_seconds(sample: Sample, job: JobSize, model_growth: float) -> dict[str, float]:

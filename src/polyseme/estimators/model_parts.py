@@ -117,7 +117,7 @@ def _set_parameters(model: PartitionedClassifier, stored: StoredModel) -> None:
     known = set(inspect.signature(type(model)).parameters) - set(_NOT_STORED)
     if not set(parameters) <= known:
         raise stored.damaged(f"its parameters are not those of a {type(model).__name__}")
-    if "senses" not in parameters:  # a model from before there were any
+    if "senses" in known - set(parameters):  # a model from before there were any
         parameters = {**parameters, "senses": "none"}
     model.set_params(**parameters)
     try:

@@ -331,13 +331,23 @@ class PartitionedClassifier(Predicting):
         self._make_walk()
 
     def find_senses(
-        self, seen: Documents, labels: SparsePattern, progress: Progress
+        self,
+        seen: Documents,
+        labels: SparsePattern,
+        progress: Progress,
+        *,
+        only: npt.NDArray[np.bool_] | None = None,
+        earlier: SenseLayer | None = None,
     ) -> SenseLayer | None:
-        """Return the senses of labels, from what the ranker sees of documents; None if unwanted."""
+        """Return the senses of labels, from what the ranker sees of documents; None if unwanted.
+
+        With `only`, those of some labels are found, and the others keep what `earlier` has.
+        """
         if self.senses == "none":
             return None
         with progress.phase(phases.SENSES) as step:
-            return induce_senses(seen, labels, self._run().reporting_to(step))
+            found = induce_senses(seen, labels, self._run().reporting_to(step))
+            return found if only is None or earlier is None else earlier.merged_with(found, only)
 
     def _plan(self) -> TrainingPlan:
         return TrainingPlan(

@@ -59,6 +59,10 @@ class SparsePattern:
         """Number of rows and columns."""
         return self.n_rows, self.n_columns
 
+    def ascends(self) -> bool:
+        """Tell whether columns ascend within each row, as they must."""
+        return _ascending_within_rows(self.starts, self.columns)
+
     def row(self, i: int) -> npt.NDArray[np.int32]:
         """Return the columns of one row, a view."""
         return self.columns[self.starts[i] : self.starts[i + 1]]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import json
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -16,6 +17,7 @@ __all__ = ["SHOWN_FROM", "SenseLayer"]
 
 SHOWN_FROM = 0.5  # probability of being ambiguous from which a label is said to have senses
 EVIDENCE = ("labels", "embedding", "text")
+MOST_CALIBRATION = 100_000  # characters of JSON
 
 Array = npt.NDArray[Any]
 
@@ -109,11 +111,61 @@ class SenseLayer:
     def senses_by_label(
         self, n_labels: int, at_least: float = SHOWN_FROM
     ) -> npt.NDArray[np.int64]:
-        """Return how many senses each label has, shape (n_labels,): 1 for all that are not shown."""
+        """Return how many senses each label has, shape (n_labels,): 1 where none are shown."""
         found = np.ones(n_labels, dtype=np.int64)
         shown = self.probabilities >= at_least
         found[self.labels[shown]] = np.diff(self.starts)[shown]
         return found
+
+    def merged_with(self, newer: SenseLayer, only: npt.NDArray[np.bool_]) -> SenseLayer:
+        """Return the senses of a newer layer for some labels, and the present ones of all others.
+
+        What is kept stays bit for bit, and so do evidence and calibration.
+
+        Parameters
+        ----------
+        newer : SenseLayer
+            Of a model with as many labels or more, whose first training documents are those of
+            this layer.
+        only : ndarray of bool, shape (n_labels,)
+            The labels whose senses are those of `newer`.
+        """
+        width = max(self.typical.shape[1], newer.typical.shape[1])
+        parts = [
+            self._taken(np.flatnonzero(~only[self.labels]), newer.beside.n_columns, width),
+            newer._taken(np.flatnonzero(only[newer.labels]), newer.beside.n_columns, width),
+        ]
+        labels = np.concatenate([part.labels for part in parts])
+        together = replace(
+            self,
+            labels=labels,
+            probabilities=np.concatenate([part.probabilities for part in parts]),
+            starts=np.append(parts[0].starts, parts[0].starts[-1] + parts[1].starts[1:]),
+            counts=np.concatenate([part.counts for part in parts]),
+            words=SparseRows.stack([part.words for part in parts]),
+            beside=SparseRows.stack([part.beside for part in parts]),
+            typical=np.concatenate([part.typical for part in parts]),
+        )
+        return together._taken(np.argsort(labels), newer.beside.n_columns, width)
+
+    def _taken(self, places: npt.NDArray[np.int64], n_labels: int, n_typical: int) -> SenseLayer:
+        """Return the layer of some of the judged labels, with as many labels and columns."""
+        counts = np.diff(self.starts)[places]
+        starts = np.append(0, np.cumsum(counts))
+        senses = np.arange(starts[-1]) + np.repeat(self.starts[places] - starts[:-1], counts)
+        typical = np.full((len(senses), n_typical), -1, dtype=np.int64)
+        typical[:, : self.typical.shape[1]] = self.typical[senses]
+        return replace(
+            self,
+            labels=self.labels[places],
+            probabilities=self.probabilities[places],
+            starts=starts,
+            counts=self.counts[senses],
+            words=self.words.take(senses),
+            beside=replace(self.beside.take(senses), n_columns=n_labels),
+            typical=typical,
+            names={},
+        )
 
     # Files
 
@@ -155,19 +207,42 @@ class SenseLayer:
         starts = stored.starts("starts", last=len(counts), length=len(labels) + 1)
         if (np.diff(starts) < 2).any():
             raise stored.damaged("a label of its senses has fewer than two")
+        is_first = np.zeros(len(counts), dtype=np.bool_)
+        is_first[starts[:-1]] = True
+        if ((counts[1:] > counts[:-1]) & ~is_first[1:]).any():
+            raise stored.damaged("the senses of a label must have the one of most documents first")
         typical = stored.array("typical", np.int64, (len(counts), None))
         stored.in_range("typical", -1, n_documents)
         evidence, calibration = description.get("evidence"), description.get("calibration")
         if evidence not in EVIDENCE or not isinstance(calibration, dict):
             raise stored.damaged("its description of senses is not one")
+        _check_plain(stored, calibration)
         return cls(
             labels=labels,
             probabilities=stored.in_range("probabilities", 0, 1 + 1e-6),
             starts=starts,
             counts=counts,
-            words=stored.part("words").rows(len(counts), n_features),
-            beside=stored.part("beside").rows(len(counts), n_labels),
+            words=_unit_rows(stored.part("words"), len(counts), n_features),
+            beside=_unit_rows(stored.part("beside"), len(counts), n_labels),
             typical=typical,
             evidence=evidence,
             calibration=calibration,
         )
+
+
+def _unit_rows(stored: StoredModel, n_rows: int, n_columns: int) -> SparseRows:
+    rows = stored.rows(n_rows, n_columns)
+    stored.in_range("values", -1.001, 1.001)  # of rows of unit length
+    if not rows.pattern().ascends():
+        raise stored.damaged(f"the columns of {stored.within[:-1]!r} must ascend in each row")
+    return rows
+
+
+def _check_plain(stored: StoredModel, calibration: dict[str, Any]) -> None:
+    """Refuse what cannot be shown to people, or be stored again."""
+    try:
+        is_short = len(json.dumps(calibration, allow_nan=False)) <= MOST_CALIBRATION
+    except (ValueError, RecursionError):
+        is_short = False
+    if not is_short:
+        raise stored.damaged("the calibration of its senses is too long, or has no finite numbers")

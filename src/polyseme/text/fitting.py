@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from sklearn.base import clone
+
 from polyseme.inputs.names import Names
 from polyseme.machine.progress import Progress
 from polyseme.text.calibration import Calibration
@@ -43,28 +45,33 @@ def fit_text_model(
     if problem.n_held_out:
         n_training = problem.n_training
         X, Y = problem.X.rows(0, n_training), problem.Y.rows(0, n_training)
-        classifier.fit(X, Y, **fitted)
-        trained = sum(classifier.phase_seconds_.values())
+        measured = classifier
+        if model.refit:
+            measured = clone(classifier)
+            measured.senses = "none"  # nobody will look at them
+        measured.fit(X, Y, **fitted)
+        trained = sum(measured.phase_seconds_.values())
         seconds["Training without held-out documents"] = trained
         with progress, progress.phase("Measuring held-out documents"):
-            calibration, report = measure_held_out(classifier, problem, model.precision)
+            calibration, report = measure_held_out(measured, problem, model.precision)
             report["refitted"] = bool(model.refit)
             threshold = report["threshold"]["threshold"]
         seconds.update(progress.seconds)
+        del measured
     if model.refit or not problem.n_held_out:
         classifier.fit(problem.X, problem.Y, **fitted)
         seconds.update(classifier.phase_seconds_)
-    slot_examples = None
+    examples = None
     if model.examples:
         with progress, progress.phase("Choosing examples"):
-            slot_examples = _choose_examples(classifier, problem, records, model.examples)
+            examples = _choose_examples(classifier, problem, records, model.examples)
         seconds.update(progress.seconds)
 
     model.features_, model.classifier_ = features, classifier
     model.calibration_, model.threshold_, model.report_ = calibration, threshold, report
     model.label_uris_ = None if label_names is None else Names.from_list(problem.labels)
     model.n_without_labels_ = problem.n_without_labels
-    model.slot_examples_ = slot_examples
+    model.examples_ = examples
     n_trained = classifier.n_documents_
     kept = problem.X.rows(0, n_trained), problem.Y.rows(0, n_trained)
     model.training_data_ = kept if model.keep_data else None
@@ -76,6 +83,6 @@ def fit_text_model(
 def _choose_examples(
     classifier: PartitionedClassifier, problem: TextProblem, records: Iterable[Record], n_each: int
 ) -> Examples:
-    starts, rows = best_documents(classifier, problem.X, problem.Y, n_each)
+    meanings, starts, rows = best_documents(classifier, problem.X, problem.Y, n_each)
     texts = (record.text for record in records if record.labels)
-    return Examples.collect(starts, problem.documents[rows], texts)
+    return Examples.collect(meanings, starts, problem.documents[rows], texts)

@@ -71,8 +71,9 @@ class TextModel(BaseEstimator):  # type: ignore[misc]
         Choose the threshold so that this share of the suggestions is right (0 to 1); by default
         the one of best F1.
     examples : int, default=3
-        How many training texts to keep the beginnings of for each slot, to show what a sense is;
-        0 for none, where texts are not to leave the house with the model.
+        How many training texts to keep the beginnings of for each label, or for each of its
+        senses if it is shown with several; 0 for none, where texts are not to leave the house
+        with the model.
     keep_data : bool, default=False
         Keep the features and labels of the training documents, so that `update` needs no others.
         They are saved with the model.
@@ -97,8 +98,8 @@ class TextModel(BaseEstimator):  # type: ignore[misc]
         nothing was held out.
     training_data_ : (SparseRows, SparsePattern) or None
         Features and labels of the documents that the classifier was trained on.
-    slot_examples_ : Examples or None
-        Beginnings of training texts of each slot: ``model.slot_examples_.of(slot)``.
+    examples_ : Examples or None
+        Beginnings of training texts of each label and of its senses; see `examples_of`.
     reading_ : dict
         How the texts were read (columns and the like), for whoever reads more of their kind.
     n_without_labels_ : int
@@ -123,7 +124,7 @@ class TextModel(BaseEstimator):  # type: ignore[misc]
     threshold_: float
     label_uris_: Names | None
     report_: dict[str, Any]
-    slot_examples_: Examples | None
+    examples_: Examples | None
     training_data_: tuple[SparseRows, SparsePattern] | None
     reading_: dict[str, Any]
     n_without_labels_: int
@@ -356,15 +357,16 @@ class TextModel(BaseEstimator):  # type: ignore[misc]
         return float(self.threshold_ if threshold is None else threshold)
 
     def examples_of(self, label: int, place: int | None = None) -> list[str]:
-        """Return beginnings of training texts of a label, or of one of its senses, if kept."""
-        kept = self.slot_examples_
-        if kept is None:
-            return []
-        return [
-            text
-            for slot in self.classifier_.clusters_.slots_of(label)
-            for text in kept.of(int(slot))
-        ]
+        """Return beginnings of training texts of a label, or of one of its senses, if kept.
+
+        Parameters
+        ----------
+        label : int
+        place : int, optional
+            Which of the senses that the label is shown with, from 0; by default all texts of the
+            label.
+        """
+        return [] if self.examples_ is None else self.examples_.of(label, place)
 
     def name_of(self, label: int) -> str:
         """Return the name of a label that is given by number."""

@@ -16,7 +16,7 @@ from polyseme.machine.progress import Progress
 from polyseme.text.corpora.records import Record
 from polyseme.text.features import TextFeatures, in_batches
 
-__all__ = ["Pairs", "TextProblem", "as_new_documents", "read_problem"]
+__all__ = ["Pairs", "TextProblem", "as_new_documents", "held_out_last", "read_problem"]
 
 TEXTS_AT_ONCE = 512
 
@@ -95,8 +95,9 @@ def read_problem(
 
     n_documents = Y.n_rows
     n_held_out = count_held_out(n_documents)
+    order = held_out_last(n_documents, n_held_out, seed)
     is_held_out = np.zeros(n_documents, dtype=np.bool_)
-    is_held_out[np.random.default_rng(seed).permutation(n_documents)[:n_held_out]] = True
+    is_held_out[order[n_documents - n_held_out :]] = True
     with progress.phase("Computing features", total=n_documents) as step:
         training = RowBuffer(features.n_features_)
         held_out = RowBuffer(features.n_features_)
@@ -114,8 +115,13 @@ def read_problem(
             raise ValueError("the texts changed while they were read; try again.")
         training.append(held_out.rows().to_scipy())
         X = training.rows()
-    order = np.concatenate([np.flatnonzero(~is_held_out), np.flatnonzero(is_held_out)])
     return TextProblem(X, Y.take(order), names, order, n_held_out, labels.n_empty)
+
+
+def held_out_last(n_documents: int, n_held_out: int, seed: int) -> npt.NDArray[np.int64]:
+    """Return all documents in the order of rows: those to learn from, then those held out."""
+    order = np.random.default_rng(seed).permutation(n_documents)
+    return np.concatenate([np.sort(order[n_held_out:]), np.sort(order[:n_held_out])])
 
 
 def as_new_documents(held_out: SparseRows, training: SparseRows) -> SparseRows:

@@ -11,6 +11,7 @@ from sklearn.base import clone
 from polyseme.files.kinds import kind_named
 from polyseme.files.stored_model import Contents, StoredModel
 from polyseme.inputs.sparse_rows import SparsePattern, SparseRows
+from polyseme.partition.label_clusters import LabelClusters
 from polyseme.text.calibration import Calibration
 from polyseme.text.examples import Examples
 from polyseme.text.features import TextFeatures
@@ -53,10 +54,11 @@ def contents_of(model: TextModel) -> Contents:
         "calibration.scores": model.calibration_.scores,
         "calibration.probabilities": model.calibration_.probabilities,
     }
-    if model.slot_examples_ is not None:
-        arrays["examples.starts"] = model.slot_examples_.starts
-        arrays["examples.documents"] = model.slot_examples_.documents
-        names["examples"] = model.slot_examples_.texts
+    if model.examples_ is not None:
+        arrays["examples.meanings"] = model.examples_.meanings
+        arrays["examples.starts"] = model.examples_.starts
+        arrays["examples.documents"] = model.examples_.documents
+        names["examples"] = model.examples_.texts
     if model.training_data_ is not None:
         X, Y = model.training_data_
         arrays |= {f"training.features.{name}": array for name, array in X.to_arrays().items()}
@@ -94,7 +96,7 @@ def restore(model: TextModel, stored: StoredModel, n_jobs: int | None) -> None:
         model.check_parameters()
     except ValueError as error:
         raise stored.damaged(str(error)) from None
-    model.slot_examples_ = _examples(stored, classifier.clusters_.n_slots)
+    model.examples_ = _examples(stored, classifier.clusters_)
     model.training_data_ = _training_data(stored, classifier)
     model.keep_data = model.training_data_ is not None
     model.threshold_ = _threshold(stored)
@@ -108,19 +110,21 @@ def restore(model: TextModel, stored: StoredModel, n_jobs: int | None) -> None:
     model.features, model.classifier = clone(features), clone(classifier)
 
 
-def _examples(stored: StoredModel, n_slots: int) -> Examples | None:
+def _examples(stored: StoredModel, clusters: LabelClusters) -> Examples | None:
     texts = stored.names.get("examples")
     if texts is None:
         return None
-    starts, documents = (
-        stored.array(f"examples.{name}", np.int64, (None,)) for name in ("starts", "documents")
-    )
-    examples = Examples(starts, documents, texts)
-    try:
-        examples.check(n_slots)
-    except ValueError as error:
-        raise stored.damaged(str(error)) from None
-    return examples
+    kept = stored.part("examples")
+    documents = kept.array("documents", np.int64, (None,))
+    kept.in_range("documents", 0, len(texts))
+    starts = kept.starts("starts", last=len(documents))
+    if "meanings" not in kept.arrays:  # of a format that knew no senses
+        kept.array("starts", np.int64, (clusters.n_slots + 1,))
+        return Examples.of_slots(starts, documents, texts, clusters)
+    meanings = kept.starts("meanings", last=len(starts) - 1, length=clusters.n_labels + 1)
+    if (meanings[1:] == meanings[:-1]).any():
+        raise stored.damaged("a label of its examples has no meaning")
+    return Examples(meanings, starts, documents, texts)
 
 
 def _training_data(
@@ -146,6 +150,9 @@ def _report(stored: StoredModel) -> dict[str, Any]:
 
 def _look_through(report: dict[str, Any]) -> None:
     _require_numbers(report["n_documents"], report["n_labels"], *report["accuracy"].values())
+    for name in ("n_documents", "n_training_documents"):
+        if type(report.get(name, 0)) is not int or report.get(name, 0) < 0:
+            raise TypeError(f"{name} is {str(report[name])[:80]!r}")
     for row in report["by_label_frequency"]:
         _require_numbers(row["least"], row["n_labels"], row["precision"], row["recall"])
         _require_numbers(row["most"] or 0)

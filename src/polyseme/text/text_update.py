@@ -9,16 +9,18 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.base import clone
 
 from polyseme.inputs.documents import Documents
 from polyseme.inputs.names import Names
 from polyseme.inputs.sparse_rows import SparsePattern, SparseRows
 from polyseme.machine.progress import Progress
+from polyseme.senses.describe import senses_in
 from polyseme.text.corpora.records import Record
-from polyseme.text.examples import Examples, best_documents
+from polyseme.text.examples import Examples, first_of_each, meanings_of, surest_pairs
 from polyseme.text.features import TextFeatures, in_batches
-from polyseme.text.problem import RowBuffer
+from polyseme.text.problem import RowBuffer, held_out_last
 from polyseme.training.update import Update, update_stacked
 
 if TYPE_CHECKING:
@@ -72,6 +74,9 @@ def update_text_model(
     Y = SparsePattern.stack([Y_old, numbers.sorted_columns(Y_new)], numbers.n_labels)
     n_old = X_old.n_rows
     del X_old, Y_old, X_new, Y_new
+    if old is not None and model.report_:
+        order = _as_in_training(model, n_old, X.n_rows)
+        X, Y = X.take(order), Y.take(order)
     classifier, update = update_stacked(
         model.classifier_,
         Documents(X),
@@ -81,19 +86,12 @@ def update_text_model(
         retrain_matcher=retrain_matcher,
         has_unseen=not model.refit and old is not None,
     )
-    slot_examples = model.slot_examples_
-    if slot_examples is not None:
+    examples = model.examples_
+    if examples is not None:
         with progress, progress.phase("Choosing examples"):
             texts = (record.text for record in records if record.labels)
-            slot_examples = _more_examples(
-                slot_examples,
-                model.classifier_.n_labels_,
-                classifier,
-                X.rows(n_old, X.n_rows),
-                Y.rows(n_old, Y.n_rows),
-                max(1, model.examples),
-                texts,
-            )
+            X_new, Y_new = X.rows(n_old, X.n_rows), Y.rows(n_old, Y.n_rows)
+            examples = _more_examples(model, examples, classifier, X_new, Y_new, texts)
     reasons = update.full_training_due
     if unknown.are_too_many:
         reasons = (
@@ -102,7 +100,7 @@ def update_text_model(
         )
     if model.label_uris_ is not None:
         model.label_uris_ = Names.from_list([*model.label_uris_, *new_labels])
-    model.classifier_, model.slot_examples_ = classifier, slot_examples
+    model.classifier_, model.examples_ = classifier, examples
     model.training_data_ = (X, Y) if model.training_data_ is not None else None
     return dataclasses.replace(
         update,
@@ -218,28 +216,45 @@ def _read(
     return rows.rows(), pattern
 
 
+def _as_in_training(model: TextModel, n_old: int, n_documents: int) -> npt.NDArray[np.int64]:
+    """Return the order that rows had in training, where held-out documents were the last ones."""
+    order = np.arange(n_documents)
+    n_held_out = model.report_.get("n_documents", 0)
+    n_first = model.report_.get("n_training_documents", 0) + n_held_out
+    if 0 <= n_held_out <= n_first <= n_old:
+        order[:n_first] = held_out_last(n_first, n_held_out, model.classifier_.random_state)
+    return order
+
+
 def _more_examples(
+    model: TextModel,
     present: Examples,
-    n_known: int,
     classifier: PartitionedClassifier,
     X: SparseRows,
     Y: SparsePattern,
-    n_each: int,
     texts: Iterable[str],
 ) -> Examples:
-    """Return examples for all slots: the present ones where there are any, else new texts."""
-    starts, rows = best_documents(classifier, X, Y, n_each)
-    is_present = classifier.clusters_.labels < n_known
-    lengths = np.diff(starts)
-    lengths[is_present] = np.where(np.diff(present.starts) > 0, 0, lengths[is_present])
-    is_needed = np.repeat(lengths > 0, np.diff(starts))
-    new = Examples.collect(np.append(0, np.cumsum(lengths)), rows[is_needed], texts)
+    """Return examples for the meanings after an update: present ones first, then new texts.
 
-    n_present = np.zeros(len(is_present), dtype=np.int64)
-    n_present[is_present] = np.diff(present.starts)
-    both = np.append(0, np.cumsum(n_present + lengths))
-    documents = np.empty(both[-1], dtype=np.int64)
-    is_new = np.repeat(n_present == 0, n_present + lengths)
-    documents[~is_new] = present.documents
-    documents[is_new] = new.documents + len(present.texts)
-    return Examples(both, documents, Names.from_list(chain(present.texts, new.texts)))
+    Where senses were found anew, the texts at hand are named; old ones by their beginnings.
+    """
+    rows, new_labels = surest_pairs(classifier, X, Y)
+    old_labels, old_places = present.entries()
+    text = np.append(present.documents, rows + len(present.texts))
+    label = np.append(old_labels, new_labels)
+    place = np.append(old_places, np.zeros_like(rows))
+
+    meanings, layer = meanings_of(classifier), classifier.senses_
+    n_added = classifier.n_labels_ - model.classifier_.n_labels_
+    has_more = classifier.label_counts_ > np.pad(model.classifier_.label_counts_, (0, n_added))
+    unnamed = np.flatnonzero((has_more & (np.diff(meanings) > 1))[label])
+    if layer is not None and len(unnamed):
+        old, new = np.split(text[unnamed], [np.searchsorted(unnamed, len(old_labels))])
+        beginnings = model.features_.rows([str(present.texts[i]) for i in old.tolist()])
+        shown = SparseRows.stack([beginnings, X.take(new - len(present.texts))])
+        senses = senses_in(classifier, shown, label[unnamed, None])[:, 0]
+        place[unnamed] = senses - layer.starts[np.searchsorted(layer.labels, label[unnamed])]
+    place = np.minimum(place, np.diff(meanings)[label] - 1)
+    n_each = max(1, model.examples)
+    starts, chosen = first_of_each(meanings[label] + place, text, int(meanings[-1]), n_each)
+    return Examples.collect(meanings, starts, chosen, chain(map(str, present.texts), texts))

@@ -4,6 +4,7 @@ Features and tree stay. New documents are matched by the present matcher, which 
 a new label gets slots in the clusters that most of its documents are matched to. Then only the
 clusters with labels of new documents, and the nodes above them, are trained anew, on their old
 documents and the new ones. All other weights stay bit for bit, and labels keep their numbers.
+Senses are found anew for labels with new documents; those of other labels stay.
 """
 
 from __future__ import annotations
@@ -63,6 +64,8 @@ class Update:
         New labels for which all clusters that suit them were full.
     n_repeated : int
         New documents that are old ones, with the same features and labels; they count twice now.
+    n_judged : int
+        Labels with new documents whose senses were looked for anew, in all of their documents.
     unknown_words : float or None
         Share of words of the new texts that the features do not know.
     full_training_due : tuple of str
@@ -78,6 +81,7 @@ class Update:
     new_reach: float | None = None
     n_without_room: int = 0
     n_repeated: int = 0
+    n_judged: int = 0
     unknown_words: float | None = None
     full_training_due: tuple[str, ...] = ()
     seconds: dict[str, float] = field(default_factory=dict)
@@ -219,6 +223,10 @@ def update_stacked(
             )
             seen = what_the_ranker_sees(matcher, documents, run)
             ranker = model.make_ranker().fit(seen, ranking, run.reporting_to(step))
+        has_more = counts > np.pad(model.label_counts_, (0, Y.n_columns - n_known))
+        senses = model.senses_
+        if senses is not None:
+            senses = model.find_senses(seen, Y, progress, only=has_more, earlier=senses)
 
     update = Update(
         n_documents=new.n_rows,
@@ -229,6 +237,7 @@ def update_stacked(
         new_reach=new_reach,
         n_without_room=n_without_room,
         n_repeated=_count_repeated(documents, Y, n_old),
+        n_judged=0 if senses is None else int(has_more[senses.labels].sum()),
         seconds=dict(progress.seconds),
     )
     grown: Model = clone(model)
@@ -245,7 +254,7 @@ def update_stacked(
         *model.updates_,
         {"n_documents": update.n_documents, "n_labels": update.n_labels},
     ]
-    grown.senses_ = grown.find_senses(seen, Y, progress)
+    grown.senses_ = senses
     grown._make_walk()
     return grown, replace(update, full_training_due=_reasons(grown, update))
 
