@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import asdict
 
 import numpy as np
@@ -106,3 +107,25 @@ def test_a_model_without_senses_has_nothing_to_tell():
     X, Y = random_problem(np.random.default_rng(0), n_labels=N_LABELS)
     model = XRLinear(max_leaf_size=2, senses="none", verbose=0).fit(sp.csr_array(X), Y)
     assert sense_evidence(model, X[:1], range(N_LABELS)) == {}
+
+
+def test_a_sense_that_lies_between_others_has_a_name_too(problem):
+    model, X, _, _ = problem
+    rows = np.zeros((3, X.shape[1]), dtype=np.float32)
+    rows[0, 0] = rows[1, 1] = 1
+    rows[2, :2] = np.sqrt(0.5)
+    between = copy(model)
+    between.senses_ = SenseLayer(
+        labels=np.array([AMBIGUOUS], dtype=np.int32),
+        probabilities=np.array([0.9], dtype=np.float32),
+        starts=np.array([0, 3]),
+        counts=np.array([6, 5, 4]),
+        words=SparseRows.from_scipy(sp.csr_array(rows)),
+        beside=SparseRows.from_scipy(sp.csr_array((3, N_LABELS), dtype=np.float32)),
+        typical=np.full((3, 1), -1),
+    )
+    assert [sense_name(between, i) for i in range(3)] == [
+        "feature 0",
+        "feature 1",
+        "feature 0, feature 1",
+    ]

@@ -119,6 +119,13 @@ def running_server(*arguments):
                 process.kill()
 
 
+def get(client, path, **parameters):
+    """Return what is at a path, which must be there."""
+    response = client.get(path, params=parameters)
+    assert response.status_code == 200, response.text
+    return response.json()
+
+
 def assert_problem(response, status):
     """Check that a response is a problem with this status, and return its sentence."""
     assert response.status_code == status, response.text

@@ -252,7 +252,7 @@ def _as_rows(labels: npt.NDArray[Any], scores: npt.NDArray[Any], n_labels: int) 
 
 
 def _telling(rows: SparseRows, own: range, n: int) -> list[list[tuple[int, float]]]:
-    """Return for each sense of a label the columns in which it exceeds all others most."""
+    """Return for each sense of a label the columns in which it exceeds the others most."""
     dense = rows.rows(own.start, own.stop).to_scipy()
     columns = np.unique(dense.indices)
     values = dense[:, columns].toarray()
@@ -260,6 +260,8 @@ def _telling(rows: SparseRows, own: range, n: int) -> list[list[tuple[int, float
     for i in range(len(own)):
         others = np.delete(values, i, axis=0)
         excess = values[i] - others.max(axis=0, initial=0)
+        if not (excess > 0).any():  # it lies between the others
+            excess = values[i] - others.mean(axis=0)
         order = np.lexsort((columns, -excess))[:n]
         found.append([(int(columns[j]), float(excess[j])) for j in order if excess[j] > 0])
     return found

@@ -104,7 +104,7 @@ function severalSenses({ senses, ambiguity, evidence }) {
       make("span", { title: likelihood(ambiguity) }, `${sure(ambiguity)} that it has several.`)),
     ...(EVIDENCE[evidence] ? [make("p", { class: "quiet", id: "evidence" }, EVIDENCE[evidence])] : []),
     make("div", { class: "senses" }, senses.map((sense) => make("article", { class: "sense" },
-      make("h4", {}, sense.name),
+      make("h4", {}, sense.name || "Nothing tells it apart"),
       make("p", { class: "share" }, `${percent(sense.share)} of its texts`, bar(sense.share)),
       ...described(sense)))),
   ];
@@ -120,8 +120,7 @@ function oneMeaning(label) {
 function described({ labels, words, examples }, labelsTitle = "Labels that go with it") {
   const strongest = Math.max(...words.map((word) => word.weight), 1e-9);
   return [
-    make("h5", {}, labelsTitle),
-    labels.length ? labelList(labels) : make("p", {}, "None."),
+    ...(labels.length ? [make("h5", {}, labelsTitle), labelList(labels)] : []),
     make("h5", {}, "Words"),
     words.length
       ? make("ul", { class: "plain weights" }, words.map((word) => make("li", {},
