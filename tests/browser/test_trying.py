@@ -79,7 +79,7 @@ def test_nothing_speaks_of_senses_where_a_label_has_one_meaning(visit):
     expect(suggestion(page, "siege").locator(".name")).to_have_text("siege")
     suggestion(page, "siege").click()
     expect(page.get_by_role("heading", name="Why “siege”?")).to_be_visible()
-    expect(page.locator(".cluster-chosen")).to_contain_text("Found in cluster")
+    expect(page.locator(".way")).to_contain_text("to cluster")
     expect(page.get_by_role("link", name="All about “siege”")).to_be_visible()
     assert "sense" not in page.locator("#why").inner_text().lower()
 

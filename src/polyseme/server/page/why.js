@@ -1,6 +1,6 @@
 // Why a label is suggested: in which sense, words marked in the text, the way through the tree.
 
-import { chosen, get, latestOnly, post } from "./api.js";
+import { chosen, latestOnly, post } from "./api.js";
 import { find, labelChip, make, score } from "./dom.js";
 
 const STRENGTHS = 5;
@@ -24,15 +24,12 @@ export function close() {
 
 export function explain(text, label) {
   run(async (signal, isCurrent) => {
-    const [answer, described] = await Promise.all([
-      post("explain", { text, labels: [label], n_words: 1000 }, signal),
-      get(`labels/${label}`, {}, signal),
-    ]);
-    if (isCurrent()) showWhy(text, answer, described);
+    const answer = await post("explain", { text, labels: [label], n_words: 1000 }, signal);
+    if (isCurrent()) showWhy(text, answer);
   });
 }
 
-function showWhy(text, { labels: [part], spans }, described) {
+function showWhy(text, { labels: [part], spans }) {
   find("heading-why").textContent = `Why “${part.name}”?`;
   find("why").hidden = false;
   if (part.slots.length === 0) {
@@ -70,11 +67,11 @@ function showWhy(text, { labels: [part], spans }, described) {
 
   find("why-content").replaceChildren(
     ...(part.sense ? senseParts(part) : []),
-    sentenceOfCluster(part, slots, described),
-    make("p", { class: "quiet" }, "The way through the tree; choose a step to see which words led there. " +
-      SCORES + (chosen.hasProbabilities ? PERCENTAGE : "")),
+    make("p", {}, make("a", { href: `#senses/${part.label}` }, `All about “${part.name}”`)),
+    sentenceOfWay(slots),
     make("ol", { class: "plain path" }, buttons.map((button) => make("li", {}, button))),
-    marked, listed);
+    marked, listed,
+    make("p", { class: "quiet" }, SCORES + (chosen.hasProbabilities ? PERCENTAGE : "")));
   select(slot.path.length);
 }
 
@@ -94,13 +91,11 @@ function senseParts({ sense }) {
 const telling = (all) => all.filter(({ amount }) =>
   amount > 0 && amount >= LEAST_TELLING * Math.max(...all.map((one) => one.amount))).slice(0, N_TELLING);
 
-function sentenceOfCluster(part, [slot, ...rest], described) {
-  const words = described.slots.find((one) => one.slot === slot.slot).words.slice(0, 6);
-  const others = rest.map((other) => ` Cluster ${other.cluster} was reached too (${score(other.score)}).`);
-  return make("p", { class: "cluster-chosen" }, "Found in ",
-    make("a", { href: `#map/${slot.cluster}` }, `cluster ${slot.cluster}`),
-    words.length ? `: ${words.map((word) => word.name).join(", ")}.` : ".", ...others, " ",
-    make("a", { href: `#senses/${part.label}` }, `${part.sense ? "All senses of" : "All about"} “${part.name}”`));
+function sentenceOfWay([best, ...others]) {
+  const link = ({ cluster }) => make("a", { href: `#map/${cluster}` }, `cluster ${cluster}`);
+  return make("p", { class: "quiet way" }, "The way through the tree, to ", link(best),
+    ...others.flatMap((other) => ["; to ", link(other), ` too (${score(other.score)})`]),
+    ". Choose a step to see which words led there.");
 }
 
 // Amounts are shared out over the places of a word; where words overlap, amounts add up.
