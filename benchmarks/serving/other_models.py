@@ -17,6 +17,7 @@ class _FeaturesOnly:
 
     feature_names_ = None
     label_names_ = None
+    senses_ = None
     n_labels_ = 2**31 - 1  # no request asks for as many
 
     def __init__(self, n_features: int) -> None:

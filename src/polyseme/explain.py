@@ -1,5 +1,6 @@
 """Why a label was suggested, as it is public: see `polyseme.senses.explain`."""
 
+from polyseme.senses.evidence import SenseEvidence, TellingLabel, TellingWord
 from polyseme.senses.explain import (
     Contribution,
     Explanation,
@@ -17,7 +18,10 @@ __all__ = [
     "LabelExplanation",
     "Margin",
     "ReachedNode",
+    "SenseEvidence",
     "SlotExplanation",
     "Step",
+    "TellingLabel",
+    "TellingWord",
     "explain",
 ]

@@ -95,7 +95,11 @@ def suggest(
     n_ranked = min(max(n_labels, N_OTHER_LABELS), model.n_labels_) if has_senses else n_labels
     ranked = model.predict_top_k(X, n_ranked)
     labels, scores = ranked[0][:, :n_labels], shown(ranked[1][:, :n_labels])
-    senses = senses_in(model, X, labels, ranked=ranked) if has_senses else None
+    senses = None
+    if has_senses:
+        # No more than these, so that no sense depends on how many labels are wanted.
+        others = ranked[0][:, :N_OTHER_LABELS], ranked[1][:, :N_OTHER_LABELS]
+        senses = senses_in(model, X, labels, ranked=others)
     return named_suggestions(model, labels, scores, least, label_uris=label_uris, senses=senses)
 
 

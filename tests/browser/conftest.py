@@ -33,7 +33,7 @@ def browser():
 
 @pytest.fixture(scope="package")
 def store(tmp_path_factory):
-    """A model of texts with a tree of two levels, and one of features without any names."""
+    """A model of texts with a tree of two levels, and one of features without names and senses."""
     folder = tmp_path_factory.mktemp("models")
     corpus = make_corpus(700, seed=0)
     classifier = XRLinear(
@@ -42,7 +42,8 @@ def store(tmp_path_factory):
     model = TextModel(classifier=classifier, verbose=0)
     model.fit(corpus.texts, corpus.labels).save(folder / "demo")
     data = topics()
-    XRLinear(max_leaf_size=4, verbose=0).fit(data.X, data.Y).save(folder / "plain")
+    plain = XRLinear(max_leaf_size=4, senses="none", verbose=0)
+    plain.fit(data.X, data.Y).save(folder / "plain")
     return ModelStore({"demo": folder / "demo", "plain": folder / "plain"})
 
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from tests.browser.test_page import PARTS, TEXT, suggestion, type_text
+from tests.browser.acting import suggestion, type_text
+from tests.web.conftest import BATTLE
 
 pytest.importorskip("playwright.sync_api", reason="There is no Playwright.")
 axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="There is no axe-core.")
 
 from playwright.sync_api import expect  # noqa: E402
 
+PARTS = ["try", "senses", "map", "quality"]
 PHONE = {"viewport": {"width": 360, "height": 740}, "has_touch": True, "is_mobile": True}
 READY = {
     "try": ".starter",
@@ -24,12 +26,15 @@ def fill_part(page, part):
     """Wait until a part shows what it can show."""
     page.wait_for_selector(READY[part])
     if part == "try":
-        type_text(page, TEXT)
+        type_text(page, BATTLE)
         suggestion(page, "tank").click()
-        page.wait_for_selector(".marked mark")
+        page.wait_for_selector(".telling .chip")
     elif part == "senses":
         page.locator("#found a").first.click()
         page.wait_for_selector("article.sense")
+    elif part == "map":
+        page.get_by_role("button", name="tank", exact=True).click()
+        page.wait_for_selector("#map-slots li")
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -72,6 +77,13 @@ def test_a_phone_cuts_no_table_of_quality(visit, width):
     )
     assert len(widths) == 4
     assert all(needed <= there for needed, there in widths)
+
+
+def test_a_label_with_one_meaning_is_shown_to_everyone(visit, store):
+    page = visit(f"senses/{store.current().tagger.label_number('siege')}")
+    page.wait_for_selector("article.meaning")
+    found = axe.Axe().run(page).response["violations"]
+    assert [one["id"] for one in found if one["impact"] in ("serious", "critical")] == []
 
 
 def test_the_page_is_dark_where_people_want_it_dark(visit):

@@ -11,6 +11,7 @@ from polyseme.files import kinds
 from polyseme.inputs.documents import Documents
 from polyseme.inputs.features import check_features
 from polyseme.machine.run import Run
+from polyseme.senses import senses_of, slots_of
 from polyseme.training.update import updated
 from tests.small_data import topics
 
@@ -100,3 +101,17 @@ def test_a_margin_counts_what_the_matcher_makes_and_has_no_name_for_it(model, da
     slot = explain.explain(model, data.X[[0]], n_labels=1, n_features=1000).labels[0].slots[0]
     assert max(word.feature for word in slot.margin.contributions) >= data.X.shape[1]
     assert max(word.feature for word in slot.path[0].margin.contributions) < data.X.shape[1]
+
+
+def test_what_the_matcher_makes_is_told_by_number_where_features_have_names(data):
+    names = [f"word {i}" for i in range(data.X.shape[1])]
+    settings = {"max_leaf_size": 8, "branching": 4, "beam_size": 4, "verbose": 0, "n_jobs": 1}
+    model = Encoding(**settings).fit(data.X, data.Y, feature_names=names)
+    known = {
+        type(word.name)
+        for slot in slots_of(model, 0, n_words=999, n_neighbours=0)
+        for word in slot.words
+    }
+    assert known == {str, int}
+    for label in range(40):
+        assert senses_of(model, label, n_words=999)

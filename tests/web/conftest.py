@@ -23,6 +23,7 @@ from polyseme.server.settings import ServerSettings
 from tests.small_data import topics
 
 TEXT = "The crew of the tank crossed the river under fire and the armour held."
+BATTLE = "The army sent its troops into battle behind a tank, and the siege ended the war."
 
 
 @pytest.fixture(scope="session")
@@ -47,11 +48,11 @@ def plain_folder(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def named_folder(tmp_path_factory):
-    """A model with names of labels and features, which takes features only."""
+    """A model with names of labels and features, which takes features only and has no senses."""
     data = topics(n_labels=8)
     names = [f"word {i}" for i in range(data.X.shape[1])]
     labels = [f"Topic {i}" for i in range(8)]
-    model = XRLinear(max_leaf_size=100, verbose=0)
+    model = XRLinear(max_leaf_size=100, senses="none", verbose=0)
     model.fit(data.X, data.Y, feature_names=names, label_names=labels)
     folder = tmp_path_factory.mktemp("models") / "named"
     model.save(folder)
@@ -118,6 +119,13 @@ def running_server(*arguments):
                 process.kill()
 
 
+def get(client, path, **parameters):
+    """Return what is at a path, which must be there."""
+    response = client.get(path, params=parameters)
+    assert response.status_code == 200, response.text
+    return response.json()
+
+
 def assert_problem(response, status):
     """Check that a response is a problem with this status, and return its sentence."""
     assert response.status_code == status, response.text
@@ -132,7 +140,8 @@ def assert_problem(response, status):
 
 def assert_same_suggestions(found, expected):
     """Check that two lists agree but for the rounding of scores."""
-    assert [one["label"] for one in found] == [one["label"] for one in expected]
+    for key in ("label", "sense"):
+        assert [one.get(key) for one in found] == [one.get(key) for one in expected]
     assert [one["score"] for one in found] == pytest.approx(
         [one["score"] for one in expected], abs=1e-5
     )

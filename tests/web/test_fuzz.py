@@ -88,7 +88,7 @@ def test_any_bytes_are_answered(client, path, body):
         st.sampled_from(["query", "order", "limit", "offset", "links", "model"]),
         st.text(max_size=12).filter(lambda text: text.isprintable())
         | st.integers().map(str)
-        | st.sampled_from(["split", "documents", "plain", "named"]),
+        | st.sampled_from(["split", "ambiguity", "documents", "plain", "named"]),
     ),
 )
 def test_any_query_is_answered(client, path, query):

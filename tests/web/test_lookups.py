@@ -1,4 +1,4 @@
-"""Labels, senses, clusters, the tree, explanations and descriptions over HTTP."""
+"""Labels, senses, clusters, the tree and descriptions over HTTP."""
 
 from __future__ import annotations
 
@@ -8,18 +8,11 @@ import pytest
 from fastapi.openapi.models import OpenAPI
 
 import polyseme
-from polyseme.senses.describe import ENOUGH_TO_SPLIT, most_split, senses_of, slots_differ
-from polyseme.server import schemas
+from polyseme.senses import most_ambiguous, senses_of, slots_of
+from polyseme.server import lookup_schemas
 from polyseme.server.catalogue import Catalogue
 from polyseme.server.model_store import ModelStore
-from tests.web.conftest import TEXT, assert_problem, client_with
-from tests.without_weights import without_weights
-
-
-def get(client, path, **parameters):
-    response = client.get(path, params=parameters)
-    assert response.status_code == 200, response.text
-    return response.json()
+from tests.web.conftest import assert_problem, client_with, get
 
 
 def test_labels_are_found_by_a_part_of_their_name(client, store):
@@ -47,19 +40,30 @@ def test_labels_without_a_query_are_those_with_most_documents(client, store):
     assert listed == sorted(counts.tolist(), reverse=True)[2:7]
 
 
-def test_the_most_split_labels_are_those_of_the_command_line(client, store):
-    expected = most_split(store.current().classifier, 1000)
-    found = get(client, "/v1/labels", order="split", limit=1000)["labels"]
+def test_the_most_ambiguous_labels_are_those_of_the_command_line(client, store):
+    expected = most_ambiguous(store.current().classifier, 1000)
+    found = get(client, "/v1/labels", order="ambiguity", limit=1000)["labels"]
     assert [one["name"] for one in found] == [name for name, _ in expected]
-    assert [one["split"] for one in found] == pytest.approx([s for _, s in expected], abs=1e-4)
-    assert min(one["n_documents"] for one in found) >= ENOUGH_TO_SPLIT
+    assert [one["ambiguity"] for one in found] == pytest.approx(
+        [likely for _, likely in expected], abs=1e-4
+    )
+    assert {"tank", "mercury"} <= {one["name"] for one in found}
+    assert min(one["n_senses"] for one in found) > 1
 
 
-def test_a_search_by_split_has_the_same_order_and_the_others_after_it(client, store):
-    expected = [name for name, _ in most_split(store.current().classifier, 1000) if "an" in name]
-    found = get(client, "/v1/labels", order="split", query="an", limit=1000)["labels"]
+def test_a_search_by_ambiguity_has_the_same_order_and_the_others_after_it(client, store):
+    ambiguous = most_ambiguous(store.current().classifier, 1000)
+    expected = [name for name, _ in ambiguous if "an" in name]
+    found = get(client, "/v1/labels", order="ambiguity", query="an", limit=1000)["labels"]
     assert expected
     assert [one["name"] for one in found][: len(expected)] == expected
+    assert {one["n_senses"] for one in found[len(expected) :]} == {1}
+
+
+def test_a_model_without_senses_lists_no_ambiguous_label(client):
+    assert get(client, "/v1/labels", order="ambiguity", model="named")["n_found"] == 0
+    found = get(client, "/v1/labels", model="named")["labels"]
+    assert {(one["n_senses"], one["ambiguity"]) for one in found} == {(1, None)}
 
 
 def test_labels_without_names_are_found_by_number(client):
@@ -71,24 +75,57 @@ def test_a_label_shows_its_senses(client, store):
     model = store.current().classifier
     number = model.label_names_.index("tank")
     found = get(client, f"/v1/labels/{number}")
+    lookup_schemas.LabelResponse.model_validate(found)
     assert found["name"] == "tank"
     assert found["n_senses"] == len(found["senses"]) == 2
+    assert found["ambiguity"] >= 0.5
+    assert found["evidence"] == "labels"
     for shown, sense in zip(
-        found["senses"], senses_of(model, number, n_features=12, n_neighbours=10), strict=True
+        found["senses"], senses_of(model, number, n_labels=10, n_words=12), strict=True
     ):
-        assert (shown["slot"], shown["cluster"]) == (sense.slot, sense.cluster)
+        assert (shown["name"], shown["n_documents"]) == (sense.name, sense.n_documents)
         assert shown["share"] == pytest.approx(sense.share, abs=1e-4)
-        assert [(one["name"], one["weight"]) for one in shown["words"]] == sense.strongest
-        assert [one["name"] for one in shown["neighbours"]] == sense.neighbours
-        assert shown["examples"] == store.current().tagger.model.slot_examples_.of(sense.slot)
-    assert any(shown["examples"] for shown in found["senses"])
+        assert [(one["name"], one["weight"]) for one in shown["labels"]] == sense.labels
+        assert [(one["name"], one["weight"]) for one in shown["words"]] == sense.words
+        for one in shown["labels"]:
+            assert model.label_names_[one["label"]] == one["name"]
+        for one in shown["words"]:
+            assert model.feature_names_[one["feature"]] == one["name"]
+        assert shown["examples"]
+    assert (found["labels"], found["words"], found["examples"]) == ([], [], [])
 
 
-def test_a_label_says_whether_its_slots_differ(client, store):
+def test_a_label_with_one_meaning_has_no_senses_but_words_and_texts_of_its_own(client, store):
     model = store.current().classifier
-    for number in range(0, model.n_labels_, 20):
-        assert get(client, f"/v1/labels/{number}")["slots_differ"] == slots_differ(model, number)
-    assert get(client, f"/v1/labels/{model.label_names_.index('tank')}")["slots_differ"]
+    number = model.label_names_.index("artillery")
+    found = get(client, f"/v1/labels/{number}")
+    lookup_schemas.LabelResponse.model_validate(found)
+    assert (found["senses"], found["n_senses"]) == ([], 1)
+    (meaning,) = senses_of(model, number, n_words=12)
+    assert [(one["name"], one["weight"]) for one in found["words"]] == meaning.words
+    assert found["words"]
+    assert found["examples"] == store.current().tagger.examples(number)
+
+
+def test_a_model_without_senses_describes_its_labels_all_the_same(client):
+    found = get(client, "/v1/labels/3", model="named")
+    assert (found["senses"], found["evidence"], found["ambiguity"]) == ([], None, None)
+    assert found["words"]
+    assert found["slots"]
+
+
+def test_a_label_has_its_slots_apart_from_its_senses(client, store):
+    model = store.current().classifier
+    number = model.label_names_.index("tank")
+    found = get(client, f"/v1/labels/{number}")
+    assert found["n_clusters"] == len(found["slots"]) == model.clusters_.copies[number]
+    for shown, slot in zip(
+        found["slots"], slots_of(model, number, n_words=12, n_neighbours=10), strict=True
+    ):
+        assert (shown["slot"], shown["cluster"]) == (slot.slot, slot.cluster)
+        assert shown["share"] == pytest.approx(slot.share, abs=1e-4)
+        assert [tuple(one.values()) for one in shown["words"]] == [*map(tuple, slot.words)]
+        assert [one["label"] for one in shown["neighbours"]] == slot.neighbours
 
 
 def test_a_cluster_shows_its_labels_and_its_place(client, store):
@@ -125,84 +162,23 @@ def test_a_tree_without_levels_is_one_cluster(client):
     assert get(client, "/v1/clusters/0", model="named")["path"] == [0]
 
 
-def all_margins(found):
-    for label in found["labels"]:
-        for slot in label["slots"]:
-            yield slot["margin"]
-            yield from (step["margin"] for step in slot["path"])
-
-
-def test_an_explanation_adds_up_and_marks_words(client):
-    found = client.post("/v1/explain", json={"text": TEXT, "limit": 3}).json()
-    suggested = client.post("/v1/suggest", json={"text": TEXT, "limit": 3, "threshold": 0}).json()
-    shown = [(one["label"], one["name"]) for one in found["labels"]]
-    assert shown == [(one["label"], one["name"]) for one in suggested["suggestions"]]
-    for one, suggestion in zip(found["labels"], suggested["suggestions"], strict=True):
-        assert one["score"] == pytest.approx(suggestion["score"], abs=1e-5)
-        assert one["bare_score"] == pytest.approx(sum(s["score"] for s in one["slots"]), rel=1e-4)
-    reached = {one["node"] for one in found["levels"][-1]}
-    for label in found["labels"]:
-        assert all(slot["cluster"] in reached for slot in label["slots"])
-    for margin in all_margins(found):
-        parts = sum(one["amount"] for one in margin["contributions"])
-        assert margin["bias"] + parts + margin["rest"] == pytest.approx(margin["total"], abs=1e-5)
-    words = {
-        one["feature"]: one["name"]
-        for margin in all_margins(found)
-        for one in margin["contributions"]
-    }
-    assert {feature for feature, _, _ in found["spans"]} == set(words)
-    for feature, start, end in found["spans"]:
-        assert TEXT[start:end].lower() == words[feature]
-
-
-def test_a_label_that_was_not_reached_is_explained_as_such(client, store):
-    model = store.current().classifier
-    everything = {"text": TEXT, "labels": list(range(model.n_labels_))[:100]}
-    labels = client.post("/v1/explain", json=everything).json()["labels"]
-    missed = [one for one in labels if not one["slots"]]
-    assert missed
-    for one in missed:
-        assert (one["score"], one["bare_score"]) == (None, None)
-        assert one["not_reached"]
-
-
-def test_features_are_explained_as_well(client):
-    body = {"model": "named", "features": {"word 1": 1.0, "word 2": 0.5}}
-    found = client.post("/v1/explain", json=body).json()
-    assert found["spans"] == []
-    assert found["labels"][0]["slots"][0]["margin"]["contributions"][0]["name"] == "word 1"
-
-
-def test_a_model_without_weights_has_no_words_and_no_margins(client, text_folder):
-    def load(path, n_jobs):
-        model = polyseme.load(path, n_jobs=n_jobs)
-        without_weights(model.classifier_)
-        return model
-
-    bare = ModelStore({"demo": text_folder}, load=load)
-    number = bare.current().classifier.label_names_.index("tank")
-    with client_with(bare) as bare_client:
-        label = get(bare_client, f"/v1/labels/{number}")
-        assert [sense["words"] for sense in label["senses"]] == [[], []]
-        assert label["slots_differ"]
-        assert get(bare_client, "/v1/clusters/0")["words"] == []
-        tree, weighed = get(bare_client, "/v1/tree"), get(client, "/v1/tree")
-        assert {len(node["words"]) for level in tree["levels"] for node in level} == {0}
-        assert (tree["starts"], tree["links"]) == (weighed["starts"], weighed["links"])
-        found = bare_client.post("/v1/explain", json={"text": TEXT}).json()
-        schemas.ExplainResponse.model_validate(found)
-        assert found["spans"] == []
-        assert list(all_margins(found))
-        assert set(all_margins(found)) == {None}
-
-
 def test_quality_is_the_report_of_the_model(client, store):
     found = get(client, "/v1/quality")
     assert found["report"]["accuracy"] == store.current().tagger.model.report_["accuracy"]
     assert found["threshold"] == store.current().tagger.model.threshold_
     assert get(client, "/v1/quality", model="plain")["report"] is None
     assert found["added_since_report"] is None
+
+
+def test_quality_says_what_is_known_of_senses(client, store):
+    layer = store.current().classifier.senses_
+    assert get(client, "/v1/quality")["senses"] == {
+        "n_judged_labels": layer.n_judged,
+        "n_ambiguous_labels": layer.n_shown,
+        "evidence": "labels",
+        "calibration": layer.calibration,
+    }
+    assert get(client, "/v1/quality", model="named")["senses"] is None
 
 
 def test_quality_lists_all_phases_of_a_text_model(client, store):
@@ -233,6 +209,8 @@ def test_models_are_described(client):
     assert [one["takes"] for one in found] == [["text", "features"], ["features"], ["features"]]
     assert found[1]["n_labels"] == 24
     assert "path" not in found[0]
+    assert found[0]["senses"]["n_ambiguous_labels"] > 5
+    assert found[2]["senses"] is None
     assert [one["has_probabilities"] for one in found] == [True, False, False]
     assert not {"n_jobs", "verbose"} & set(found[0]["parameters"])  # of the machine, not the model
 
@@ -246,6 +224,7 @@ def test_models_are_described(client):
         ("/v1/labels/" + "9" * 4000, 422, "/label"),
         ("/v1/labels?limit=0", 422, "/limit"),
         ("/v1/labels?order=size", 422, "/order"),
+        ("/v1/labels?order=split", 422, "no longer ordered by split; use 'ambiguity'"),
         ("/v1/labels?query=" + "x" * 201, 422, "/query"),
         ("/v1/labels?model=other", 404, "There is no such model"),
         ("/v1/clusters/100000", 404, "There is no cluster 100000"),
@@ -260,11 +239,6 @@ def test_what_is_not_there_is_a_problem(client, path, status, sentence):
     assert sentence in assert_problem(response, status)
     if status == 405:
         assert response.headers["allow"] == "POST"
-
-
-def test_a_label_that_is_not_there_cannot_be_explained(client):
-    body = {"text": TEXT, "labels": [10**6]}
-    assert "no label 1000000" in assert_problem(client.post("/v1/explain", json=body), 404)
 
 
 def test_health_says_when_each_model_was_loaded(client):
@@ -320,8 +294,10 @@ def test_labels_that_have_uris_are_listed_with_them(store):
     tagger = copy(store.current().tagger)
     assert "uri" not in Catalogue(tagger).summary(3)
     tagger.label_uris = [f"urn:{label}" for label in range(tagger.classifier.n_labels_)]
-    label = Catalogue(tagger).label(3)
-    neighbours = [one for sense in label["senses"] for one in sense["neighbours"]]
+    label = Catalogue(tagger).label(tagger.label_number("tank"))
+    beside = [one for sense in label["senses"] for one in sense["labels"]]
+    neighbours = [one for slot in label["slots"] for one in slot["neighbours"]]
+    assert beside
     assert neighbours
-    for one in (label, *neighbours):
+    for one in (label, *beside, *neighbours):
         assert one["uri"] == f"urn:{one['label']}"

@@ -10,7 +10,7 @@ import pytest
 
 from polyseme.demo import make_corpus
 from tests.small_data import topics
-from tests.web.conftest import TEXT, assert_problem, assert_same_suggestions, client_with
+from tests.web.conftest import BATTLE, TEXT, assert_problem, assert_same_suggestions, client_with
 
 
 def as_pairs(row):
@@ -27,6 +27,47 @@ def test_a_text_gets_the_labels_that_the_model_suggests(client, store):
         assert got == [(one.label, one.name) for one in wanted]
         scores = [one["score"] for one in answer["suggestions"]]
         assert scores == pytest.approx([one.score for one in wanted], abs=1e-6)
+
+
+def test_a_label_with_several_senses_is_suggested_in_one_of_them(client, store):
+    texts = [BATTLE, "A tank for fish, of glass, with coral and water plants: a quiet hobby."]
+    tank = store.current().tagger.label_number("tank")
+    senses = client.get(f"/v1/labels/{tank}").json()["senses"]
+    body = {"texts": texts, "limit": 50, "threshold": 0}
+    results = client.post("/v1/suggest-batch", json=body).json()["results"]
+    named = []
+    for text, found in zip(texts, results, strict=True):
+        alone = {"text": text, "limit": 50, "threshold": 0}
+        assert_same_suggestions(
+            found, client.post("/v1/suggest", json=alone).json()["suggestions"]
+        )
+        (sense,) = [one["sense"] for one in found if one["name"] == "tank"]
+        assert sense["name"] == senses[sense["place"]]["name"]
+        named.append(senses[sense["place"]])
+    war, hobby = ({label["name"] for label in sense["labels"]} for sense in named)
+    assert "artillery" in war - hobby
+    assert "coral" in hobby - war
+
+
+def test_labels_with_one_meaning_are_suggested_without_a_sense(client, store):
+    model = store.current().classifier
+    body = {"text": BATTLE, "limit": 50, "threshold": 0}
+    for one in client.post("/v1/suggest", json=body).json()["suggestions"]:
+        assert ("sense" in one) == (len(model.senses_.senses_of(one["label"])) > 0)
+    body = {"model": "named", "features": {"word 1": 1.0}}
+    found = client.post("/v1/suggest", json=body).json()["suggestions"]
+    assert not any("sense" in one for one in found)
+
+
+def test_a_sense_does_not_depend_on_how_many_labels_are_wanted(client):
+    for text in make_corpus(20, seed=4).texts:
+        few, many = (
+            client.post("/v1/suggest", json={"text": text, "limit": limit, "threshold": 0}).json()[
+                "suggestions"
+            ]
+            for limit in (3, 300)
+        )
+        assert few == many[:3]
 
 
 def test_a_batch_of_texts_gets_what_each_text_gets(client):

@@ -18,8 +18,9 @@ _MAX_SHOWN = 80
 
 
 def name_of(names: Names | None, number: int) -> str | int:
-    """Return the name of what has a number, or the number where there are no names."""
-    return number if names is None else names[number]
+    """Return the name of what has a number, or the number where there is no name."""
+    # What a matcher makes of documents comes after the features that have names.
+    return number if names is None or number >= len(names) else names[number]
 
 
 def number_of(

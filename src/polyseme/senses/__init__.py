@@ -3,7 +3,8 @@
 The senses of labels are found in their documents (`space`, `induce`) and kept with the model
 (`layer`), which then names the sense of a document (`naming`) and describes each (`describe`). The
 slots of a label (`slots`) with their words (`words`), the slot that a document goes to
-(`best_slots`), all labels (`label_list`), and why one was suggested (`explain`).
+(`best_slots`), all labels (`label_list`), why one was suggested (`explain`) and in which sense
+(`evidence`).
 """
 
 from polyseme.senses.describe import (

@@ -55,6 +55,8 @@ class Sense:
         training data, the most typical first.
     examples : list of str
         Beginnings of texts that belong to it, where texts are known.
+    label_numbers, word_numbers : list of int
+        The numbers of what `labels` and `words` list, in the same order.
     """
 
     name: str
@@ -64,6 +66,8 @@ class Sense:
     words: list[tuple[str | int, float]]
     documents: list[int] = field(default_factory=list)
     examples: list[str] = field(default_factory=list)
+    label_numbers: list[int] = field(default_factory=list)
+    word_numbers: list[int] = field(default_factory=list)
 
 
 def ambiguity(model: Model) -> npt.NDArray[np.float32]:
@@ -157,6 +161,8 @@ def senses_of(
                     if X is None
                     else documents.get(sense, [])
                 ),
+                label_numbers=[i for i, _ in beside[place]],
+                word_numbers=[i for i, _ in words[place]],
             )
         )
     return found
@@ -246,7 +252,7 @@ def _as_rows(labels: npt.NDArray[Any], scores: npt.NDArray[Any], n_labels: int) 
 
 
 def _telling(rows: SparseRows, own: range, n: int) -> list[list[tuple[int, float]]]:
-    """Return for each sense of a label the columns in which it exceeds all others most."""
+    """Return for each sense of a label the columns in which it exceeds the others most."""
     dense = rows.rows(own.start, own.stop).to_scipy()
     columns = np.unique(dense.indices)
     values = dense[:, columns].toarray()
@@ -254,6 +260,8 @@ def _telling(rows: SparseRows, own: range, n: int) -> list[list[tuple[int, float
     for i in range(len(own)):
         others = np.delete(values, i, axis=0)
         excess = values[i] - others.max(axis=0, initial=0)
+        if not (excess > 0).any():  # it lies between the others
+            excess = values[i] - others.mean(axis=0)
         order = np.lexsort((columns, -excess))[:n]
         found.append([(int(columns[j]), float(excess[j])) for j in order if excess[j] > 0])
     return found
@@ -271,7 +279,7 @@ def _only_meaning(
     model: Model, label: int, n_labels: int, n_words: int, documents: list[int]
 ) -> Sense:
     slot = slots_of(model, label, n_words=n_words, n_neighbours=0)[0]
-    beside: list[tuple[str | int, float]] = []
+    beside: list[tuple[int, float]] = []
     layer = model.senses_
     own = range(0) if layer is None else layer.senses_of(label, at_least=0)
     if layer is not None and len(own):
@@ -279,14 +287,16 @@ def _only_meaning(
         whole = counts @ layer.beside.rows(own.start, own.stop).to_scipy()
         order = np.argsort(-whole, kind="stable")[:n_labels]
         whole = whole / max(1e-12, float(np.linalg.norm(whole)))
-        beside = [(label_name(model, int(i)), float(whole[i])) for i in order if whole[i] > 0]
+        beside = [(int(i), float(whole[i])) for i in order if whole[i] > 0]
     return Sense(
         name="",
         share=1.0,
         n_documents=int(model.label_counts_[label]),
-        labels=beside,
+        labels=[(label_name(model, i), weight) for i, weight in beside],
         words=[(word.name, word.weight) for word in slot.words],
         documents=documents,
+        label_numbers=[i for i, _ in beside],
+        word_numbers=[word.feature for word in slot.words],
     )
 
 

@@ -1,4 +1,4 @@
-"""Why a label was suggested: the way through the tree, the slots, and what each feature added."""
+"""Why a label was suggested: the way through the tree, slots, what features added, the sense."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ import numpy.typing as npt
 from polyseme.backbones.protocols import Descends, Weighs
 from polyseme.inputs.documents import Documents
 from polyseme.inputs.features import check_features
-from polyseme.inputs.names import Names
+from polyseme.inputs.names import name_of
 from polyseme.inputs.sparse_rows import SparseRows
 from polyseme.machine.run import Run
 from polyseme.partition.merging import merge_slots
+from polyseme.senses.evidence import SenseEvidence, sense_evidence
 from polyseme.training.disentangle import what_the_ranker_sees
 
 if TYPE_CHECKING:
@@ -109,6 +110,8 @@ class LabelExplanation:
     ----------
     score : float or None
         As `polyseme.XRLinear.predict_top_k` gives it; None for a label that was not reached.
+    sense : SenseEvidence or None
+        In which sense the document has it; only of a label that has several.
     """
 
     label: int
@@ -116,6 +119,7 @@ class LabelExplanation:
     score: float | None
     slots: list[SlotExplanation]
     not_reached: list[int]
+    sense: SenseEvidence | None = None
 
 
 @dataclass(frozen=True)
@@ -172,9 +176,10 @@ def explain(
                 raise ValueError(
                     f"no label {label}: labels are numbered from 0 to {model.n_labels_ - 1}"
                 )
+    senses = sense_evidence(model, document, chosen, n_words=n_features)
     return Explanation(
         levels=way.levels,
-        labels=[way.label_explanation(label) for label in chosen],
+        labels=[way.label_explanation(label, senses.get(label)) for label in chosen],
     )
 
 
@@ -212,7 +217,7 @@ class _Way:
         ]
         return untold + [_best_first(beam) for beam in self._beams]
 
-    def label_explanation(self, label: int) -> LabelExplanation:
+    def label_explanation(self, label: int, sense: SenseEvidence | None) -> LabelExplanation:
         model = self._model
         reached, not_reached = [], []
         for slot in model.clusters_.slots_of(label).tolist():
@@ -234,7 +239,7 @@ class _Way:
         i = int(np.searchsorted(self.labels, label))
         merged = float(self.label_scores[i]) if reached else None
         name = label if model.label_names_ is None else model.label_names_[label]
-        return LabelExplanation(label, name, merged, reached, not_reached)
+        return LabelExplanation(label, name, merged, reached, not_reached, sense)
 
     def _find_step(self, level: int, node: int) -> Step:
         # Nothing is known of levels that the matcher does not tell about.
@@ -255,7 +260,7 @@ class _Way:
         listed = [
             Contribution(
                 feature=int(features[i]),
-                name=_name_of(int(features[i]), names),
+                name=name_of(names, int(features[i])),
                 value=float(own[i]),
                 weight=float(found[i]),
                 amount=float(amounts[i]),
@@ -284,8 +289,3 @@ def _best_first(beam: SparseRows) -> list[ReachedNode]:
 def _entries(document: Documents) -> Entries:
     """Return the features of one document and their values, sparse and dense."""
     return document.all_sparse().row(0)
-
-
-def _name_of(feature: int, names: Names | None) -> str | int:
-    # What a matcher makes of documents has no names.
-    return feature if names is None or feature >= len(names) else names[feature]

@@ -13,12 +13,12 @@ from fastapi.routing import APIRoute
 from starlette.responses import Response
 
 from polyseme.server.guard import Guard
+from polyseme.server.lookup_schemas import HealthResponse
 from polyseme.server.metrics import ServerMetrics
 from polyseme.server.model_store import ModelStore
 from polyseme.server.page_files import make_page_routes
 from polyseme.server.problems import add_problem_handlers
 from polyseme.server.routes import make_routes
-from polyseme.server.schemas import HealthResponse
 from polyseme.server.service import Service, json_response
 from polyseme.server.settings import ServerSettings
 

@@ -8,13 +8,15 @@ from typing import Any
 
 import numpy as np
 
+from polyseme.senses.describe import Sense
 from polyseme.senses.slots import Slot, largest_labels, slots_of
-from polyseme.senses.words import level_words, node_words
+from polyseme.senses.words import Word, level_words, node_words
 from polyseme.tagger import Tagger
 
 __all__ = ["Catalogue"]
 
-N_WORDS, N_NEIGHBOURS = 12, 10
+N_WORDS, N_LABELS = 12, 10
+NOTHING_KNOWN: dict[str, Any] = {"labels": [], "words": [], "examples": []}
 CAPTION_WORDS, CAPTION_LABELS = 5, 3
 
 
@@ -41,24 +43,48 @@ class Catalogue:
         return {**self._named(label), **asdict(self._tagger.labels.summary(label))}
 
     def label(self, label: int) -> dict[str, Any] | None:
-        """Return a label with its senses, or None if there is no such label."""
+        """Return a label with its senses and its slots, or None if there is no such label.
+
+        What is known of a label with one meaning stands beside an empty list of senses.
+        """
         if not 0 <= label < self._model.n_labels_:
             return None
-        slots = slots_of(self._model, label, n_words=N_WORDS, n_neighbours=N_NEIGHBOURS)
+        layer = self._model.senses_
+        found = self._tagger.senses(label, n_labels=N_LABELS, n_words=N_WORDS)
+        of_one_meaning = self._known_of(found[0]) if len(found) == 1 else NOTHING_KNOWN
+        slots = slots_of(self._model, label, n_words=N_WORDS, n_neighbours=N_LABELS)
         return {
             **self.summary(label),
-            "slots_differ": self._tagger.slots_differ(label),
-            "senses": [self._sense(slot) for slot in slots],
+            "evidence": None if layer is None else layer.evidence,
+            "senses": [self._sense(sense) for sense in found] if len(found) > 1 else [],
+            **of_one_meaning,
+            "slots": [self._slot(slot) for slot in slots],
         }
 
-    def _sense(self, slot: Slot) -> dict[str, Any]:
+    def _sense(self, sense: Sense) -> dict[str, Any]:
+        return {
+            "name": sense.name,
+            "share": round(sense.share, 4),
+            "n_documents": sense.n_documents,
+            **self._known_of(sense),
+        }
+
+    def _known_of(self, sense: Sense) -> dict[str, Any]:
+        labels = zip(sense.label_numbers, sense.labels, strict=True)
+        words = zip(sense.word_numbers, sense.words, strict=True)
+        return {
+            "labels": [{**self._named(label), "weight": weight} for label, (_, weight) in labels],
+            "words": [Word(feature, *word)._asdict() for feature, word in words],
+            "examples": sense.examples,
+        }
+
+    def _slot(self, slot: Slot) -> dict[str, Any]:
         return {
             "slot": slot.slot,
             "cluster": slot.cluster,
             "share": round(slot.share, 4),
             "words": [word._asdict() for word in slot.words],
             "neighbours": [self._named(label) for label in slot.neighbours],
-            "examples": self._tagger.slot_examples(slot.slot),
         }
 
     def _named(self, label: int) -> dict[str, Any]:
@@ -66,6 +92,24 @@ class Catalogue:
         if self._tagger.label_uris is not None:
             named["uri"] = self._tagger.label_uris[label]
         return named
+
+    def about_senses(self) -> dict[str, Any] | None:
+        """Return what is known of the model's senses as a whole; None if it has none."""
+        layer = self._model.senses_
+        if layer is None:
+            return None
+        return {
+            "n_judged_labels": layer.n_judged,
+            "n_ambiguous_labels": layer.n_shown,
+            "evidence": layer.evidence,
+        }
+
+    def sense_quality(self) -> dict[str, Any] | None:
+        """Return the same with how reliable the probabilities of being ambiguous proved."""
+        layer, about = self._model.senses_, self.about_senses()
+        if layer is None or about is None:
+            return None
+        return {**about, "calibration": layer.calibration}
 
     # Clusters
 

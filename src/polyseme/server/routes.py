@@ -6,9 +6,10 @@ import dataclasses
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Path, Query
+from pydantic import BeforeValidator
 from starlette.responses import Response
 
-from polyseme.server import schemas
+from polyseme.server import lookup_schemas, schemas
 from polyseme.server.problems import PROBLEM_RESPONSES, Problem
 from polyseme.server.served_model import Question, ServedModel
 from polyseme.server.service import Service, json_response
@@ -31,6 +32,15 @@ ModelName = Annotated[str | None, Query(description="Name of the model; the firs
 Identifier = Annotated[int, Path(ge=0, le=BIGGEST)]
 Limit = Annotated[int, Query(ge=1, le=schemas.MAX_LIMIT)]
 Offset = Annotated[int, Query(ge=0, le=BIGGEST)]
+
+
+def _not_by_split(order: Any) -> Any:
+    if order == "split":
+        raise ValueError("labels are no longer ordered by split; use 'ambiguity'")
+    return order
+
+
+Order = Annotated[Literal["best", "documents", "ambiguity"], BeforeValidator(_not_by_split)]
 
 
 def make_routes(service: Service) -> APIRouter:
@@ -81,8 +91,9 @@ def _add_suggesting(routes: APIRouter, service: Service) -> None:
     async def explain(request: schemas.ExplainRequest) -> Response:
         """Say why labels are suggested, or not.
 
-        For a document: the nodes of the tree that were kept, the clusters reached, the slots
-        that gave each label its score, and what each word added to every decision on the way.
+        For a document: the sense in which it has each label that has several, and what tells
+        that; then the nodes of the tree that were kept, the clusters reached, the slots that
+        gave each label its score, and what each word added to every decision on the way.
         """
         served = service.model(request.model)
         document = service.document(served, request.text, request.features)
@@ -97,6 +108,8 @@ def _add_suggesting(routes: APIRouter, service: Service) -> None:
             for label in content["labels"]:
                 label["bare_score"] = label["score"]
                 label["score"] = served.shown_score(label["bare_score"])
+                if label["sense"] is None:
+                    del label["sense"]
             shown = _contributing(content["labels"])
             spans = [span for span in served.spans(document) if span[0] in shown]
             return {"model": served.name, **content, "spans": spans}
@@ -105,10 +118,10 @@ def _add_suggesting(routes: APIRouter, service: Service) -> None:
 
 
 def _add_looking_up(routes: APIRouter, service: Service) -> None:
-    @routes.get("/labels", response_model=schemas.LabelsResponse, tags=["look up"])
+    @routes.get("/labels", response_model=lookup_schemas.LabelsResponse, tags=["look up"])
     async def labels(
         query: Annotated[str, Query(max_length=200, examples=["tank"])] = "",
-        order: Literal["best", "documents", "split"] = "best",
+        order: Order = "best",
         limit: Limit = 20,
         offset: Offset = 0,
         model: ModelName = None,
@@ -116,17 +129,21 @@ def _add_looking_up(routes: APIRouter, service: Service) -> None:
         """Find labels by a part of their name; without one, list all.
 
         `order` is how well the name fits (without a query: most documents), most documents, or
-        most evenly divided between senses; the last lists, without a query, only labels that are
-        divided.
+        most likely ambiguous; the last lists, without a query, only labels that have several
+        senses.
         """
         served = service.model(model)
         search = served.catalogue.labels
         n_found, found = await service.run(search, query, order, limit, offset)
         return json_response({"model": served.name, "n_found": n_found, "labels": found})
 
-    @routes.get("/labels/{label}", response_model=schemas.LabelResponse, tags=["look up"])
+    @routes.get("/labels/{label}", response_model=lookup_schemas.LabelResponse, tags=["look up"])
     async def label(label: Identifier, model: ModelName = None) -> Response:
-        """Return a label with its senses: strongest words, neighbours, share of documents."""
+        """Return a label with its senses, if it has several: what goes with each, and its share.
+
+        The labels and words of a label with one meaning stand beside an empty list of senses.
+        `slots` are where the label is in the tree; they are chosen for reach, and are no senses.
+        """
         served = service.model(model)
         found = await service.run(served.catalogue.label, label)
         if found is None:
@@ -134,7 +151,9 @@ def _add_looking_up(routes: APIRouter, service: Service) -> None:
             raise Problem(404, f"There is no label {label}; the last is {last}.")
         return json_response({"model": served.name, **found})
 
-    @routes.get("/clusters/{cluster}", response_model=schemas.ClusterResponse, tags=["look up"])
+    @routes.get(
+        "/clusters/{cluster}", response_model=lookup_schemas.ClusterResponse, tags=["look up"]
+    )
     async def cluster(
         cluster: Identifier, limit: Limit = schemas.MAX_LIMIT, model: ModelName = None
     ) -> Response:
@@ -146,7 +165,7 @@ def _add_looking_up(routes: APIRouter, service: Service) -> None:
             raise Problem(404, f"There is no cluster {cluster}; the last is {last}.")
         return json_response({"model": served.name, **found})
 
-    @routes.get("/tree", response_model=schemas.TreeResponse, tags=["look up"])
+    @routes.get("/tree", response_model=lookup_schemas.TreeResponse, tags=["look up"])
     async def tree(
         links: Annotated[int, Query(ge=0, le=10_000)] = 500, model: ModelName = None
     ) -> Response:
@@ -155,7 +174,7 @@ def _add_looking_up(routes: APIRouter, service: Service) -> None:
         found = await service.run(served.catalogue.tree, links)
         return json_response({"model": served.name, **found})
 
-    @routes.get("/quality", response_model=schemas.QualityResponse, tags=["models"])
+    @routes.get("/quality", response_model=lookup_schemas.QualityResponse, tags=["models"])
     async def quality(model: ModelName = None) -> Response:
         """Return how a model did in its evaluation, if it kept a report."""
         served = service.model(model)
@@ -168,10 +187,11 @@ def _add_looking_up(routes: APIRouter, service: Service) -> None:
                 "threshold": tagger.threshold,
                 "seconds": tagger.phase_seconds,
                 "assignments": served.classifier.assignments_,
+                "senses": served.catalogue.sense_quality(),
             }
         )
 
-    @routes.get("/models", response_model=schemas.ModelsResponse, tags=["models"])
+    @routes.get("/models", response_model=lookup_schemas.ModelsResponse, tags=["models"])
     async def models() -> Response:
         """List the models; the first is used where none is named."""
         served = [service.model(name) for name in service.store.names]
@@ -182,8 +202,9 @@ def _contributing(labels: list[dict[str, Any]]) -> set[int]:
     """Return all features that are listed somewhere in an explanation."""
     slots = [slot for label in labels for slot in label["slots"]]
     margins = [part["margin"] for slot in slots for part in (slot, *slot["path"])]
-    known = [margin for margin in margins if margin is not None]
-    return {word["feature"] for margin in known for word in margin["contributions"]}
+    lists = [margin["contributions"] for margin in margins if margin is not None]
+    lists += [label["sense"]["words"] for label in labels if "sense" in label]
+    return {word["feature"] for words in lists for word in words}
 
 
 def _description(served: ServedModel) -> dict[str, Any]:
@@ -193,6 +214,7 @@ def _description(served: ServedModel) -> dict[str, Any]:
         "name": served.name,
         "takes": ["text", "features"] if tagger.takes_texts else ["features"],
         **{name: about[name] for name in DESCRIBED},
+        "senses": served.catalogue.about_senses(),
         "has_probabilities": tagger.has_probabilities,
         "threshold": tagger.threshold,
         "loaded_at": served.loaded_at,

@@ -1,4 +1,4 @@
-"""What clients send and get, for checks and for OpenAPI."""
+"""What clients send, and get about documents, for checks and for OpenAPI."""
 
 from __future__ import annotations
 
@@ -7,19 +7,14 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 __all__ = [
+    "MAX_LIMIT",
     "BatchRequest",
     "BatchResponse",
-    "ClusterResponse",
     "ExplainRequest",
     "ExplainResponse",
-    "HealthResponse",
-    "LabelResponse",
-    "LabelsResponse",
-    "ModelsResponse",
-    "QualityResponse",
+    "Label",
     "SuggestRequest",
     "SuggestResponse",
-    "TreeResponse",
 ]
 
 MAX_LIMIT = 1000
@@ -106,10 +101,21 @@ class Label(BaseModel):
     uri: str | None = None
 
 
+class SuggestedSense(BaseModel):
+    """The sense in which a document has a label.
+
+    `place` is that in the `senses` of the label, from 0; `name` is what tells it from the others.
+    """
+
+    place: int
+    name: str
+
+
 class Suggestion(Label):
-    """A label and its score."""
+    """A label and its score; `sense` only for labels that have several."""
 
     score: float
+    sense: SuggestedSense | None = None
 
 
 class SuggestResponse(BaseModel):
@@ -118,7 +124,18 @@ class SuggestResponse(BaseModel):
     model_config = ConfigDict(
         json_schema_extra={
             "examples": [
-                {"model": "demo", "suggestions": [{"label": 7, "name": "tank", "score": 0.94}]}
+                {
+                    "model": "demo",
+                    "suggestions": [
+                        {
+                            "label": 71,
+                            "name": "tank",
+                            "score": 0.94,
+                            "sense": {"place": 0, "name": "artillery, cavalry"},
+                        },
+                        {"label": 7, "name": "artillery", "score": 0.61},
+                    ],
+                }
             ]
         }
     )
@@ -132,93 +149,6 @@ class BatchResponse(BaseModel):
 
     model: str
     results: list[list[Suggestion]]
-
-
-class LabelSummary(Label):
-    """A label, its training documents, in how many clusters it is, and how evenly divided."""
-
-    n_documents: int
-    n_senses: int
-    split: float
-
-
-class LabelsResponse(BaseModel):
-    """Labels that were found; `n_found` counts also those that are not listed."""
-
-    model: str
-    n_found: int
-    labels: list[LabelSummary]
-
-
-class Word(BaseModel):
-    """A feature and its weight."""
-
-    feature: int
-    name: str | int
-    weight: float
-
-
-class SenseDescription(BaseModel):
-    """A slot of a label; `examples` are beginnings of training texts, if the model keeps some."""
-
-    slot: int
-    cluster: int
-    share: float
-    words: list[Word]
-    neighbours: list[Label]
-    examples: list[str]
-
-
-class LabelResponse(LabelSummary):
-    """A label and its senses, the one that covers most of it first.
-
-    Without `slots_differ` the words of its slots are nearly the same: a label in several clusters
-    that has one sense.
-    """
-
-    model: str
-    slots_differ: bool
-    senses: list[SenseDescription]
-
-
-class ClusterResponse(BaseModel):
-    """A cluster: its place in the tree, what leads there, and its labels."""
-
-    model: str
-    cluster: int
-    path: list[int]
-    words: list[Word]
-    n_labels: int
-    labels: list[LabelSummary]
-
-
-class TreeNode(BaseModel):
-    """A node: the labels below it, its strongest words and its largest labels."""
-
-    node: int
-    n_labels: int
-    words: list[str | int]
-    labels: list[Label]
-
-
-class Link(Label):
-    """A label that is in several clusters."""
-
-    split: float
-    clusters: list[int]
-
-
-class TreeResponse(BaseModel):
-    """The tree, level by level; the last level are the clusters.
-
-    Children of node `j` of a level are `starts[level][j]` to `starts[level][j + 1]` (excluded) of
-    the next; `starts[0]` is that of the root alone, so that its children are `levels[0]`.
-    """
-
-    model: str
-    starts: list[list[int]]
-    levels: list[list[TreeNode]]
-    links: list[Link]
 
 
 class WordContribution(BaseModel):
@@ -262,17 +192,47 @@ class SlotPart(BaseModel):
     path: list[PathStep]
 
 
+class TellingWord(BaseModel):
+    """What a word of the document adds to the lead of its sense; below zero: it speaks against."""
+
+    feature: int
+    name: str | int
+    amount: float
+
+
+class TellingLabel(BaseModel):
+    """The same for another label that the document is given."""
+
+    label: int
+    name: str | int
+    amount: float
+
+
+class SensePart(SuggestedSense):
+    """The sense in which the document has a label, and what tells it.
+
+    Amounts are what each word and each other label adds to the lead over the sense that comes
+    next, whose place is `against`; those of largest magnitude first.
+    """
+
+    against: int
+    words: list[TellingWord]
+    labels: list[TellingLabel]
+
+
 class LabelPart(Label):
     """A label, its reached slots best first, and its clusters that were not reached.
 
     `score` is that of a suggestion, `bare_score` what the slots come to before it is turned into
-    a probability; both are null where no slot was reached.
+    a probability; both are null where no slot was reached. `sense` only for labels that have
+    several.
     """
 
     score: float | None
     bare_score: float | None
     slots: list[SlotPart]
     not_reached: list[int]
+    sense: SensePart | None = None
 
 
 class Reached(BaseModel):
@@ -293,64 +253,3 @@ class ExplainResponse(BaseModel):
     levels: list[list[Reached]]
     labels: list[LabelPart]
     spans: list[tuple[int, int, int]]
-
-
-class Added(BaseModel):
-    """What updates added to a model."""
-
-    n_documents: int
-    n_labels: int
-
-
-class QualityResponse(BaseModel):
-    """How the model did when it was evaluated, and what its training took.
-
-    `added_since_report` is null unless the model was updated after its evaluation; report,
-    probabilities and threshold are then from before.
-    """
-
-    model: str
-    report: dict[str, Any] | None
-    added_since_report: Added | None
-    threshold: float | None
-    seconds: dict[str, float]
-    assignments: list[dict[str, Any]]
-
-
-class ModelDescription(BaseModel):
-    """A model in service."""
-
-    name: str
-    takes: list[str]
-    n_labels: int
-    n_features: int
-    n_clusters: int
-    n_slots: int
-    n_documents: int
-    has_label_names: bool
-    has_feature_names: bool
-    has_probabilities: bool
-    threshold: float | None
-    loaded_at: float
-    parameters: dict[str, Any]
-
-
-class ModelsResponse(BaseModel):
-    """All models; the first is used where none is named."""
-
-    models: list[ModelDescription]
-
-
-class ModelHealth(BaseModel):
-    """A model, and what is wrong with the one that should replace it."""
-
-    status: str
-    loaded_at: float
-    error: str | None
-
-
-class HealthResponse(BaseModel):
-    """`degraded`: a model on disk is refused, and the one before it is still in service."""
-
-    status: str
-    models: dict[str, ModelHealth]

@@ -3,7 +3,7 @@
 const KEPT = "polyseme-token";
 let token = sessionStorage.getItem(KEPT);
 
-export const chosen = { model: null, takesTexts: true, hasProbabilities: true, threshold: null };
+export const chosen = { model: null, takesTexts: true, hasProbabilities: true, threshold: null, senses: null };
 
 export class TokenWanted extends Error {}
 

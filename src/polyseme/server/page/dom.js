@@ -27,10 +27,10 @@ export function count(n, one, many = `${one}s`) {
   return `${n.toLocaleString("en")} ${n === 1 ? one : many}`;
 }
 
-const NUMBERS = ["no", "one", "two", "three", "four", "five"];
-export const inWords = (n) => NUMBERS[n] ?? String(n);
-
 export const percent = (share, digits = 0) => `${(100 * share).toFixed(digits)}%`;
+
+// Nothing is ever quite sure.
+export const sure = (share) => (share > 0.99 ? "over 99% sure" : `${percent(share)} sure`);
 
 // What classifiers give is no probability, so it is never shown in percent.
 export const score = (value) =>
@@ -42,6 +42,11 @@ export function bar(share) {
   inner.style.width = `${Math.max(0, Math.min(1, share)) * 100}%`;
   return make("span", { class: "bar", "aria-hidden": "true" }, inner);
 }
+
+export const labelChip = ({ label, name }) => make("a", { class: "chip", href: `#senses/${label}` }, name);
+
+export const labelList = (labels) =>
+  make("ul", { class: "plain words" }, labels.map((label) => make("li", {}, labelChip(label))));
 
 export function table(caption, head, rows) {
   return make("div", { class: "table", tabindex: "0", role: "region", "aria-label": caption },

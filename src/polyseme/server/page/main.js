@@ -51,6 +51,7 @@ function choose(name) {
     takesTexts: model.takes.includes("text"),
     hasProbabilities: model.has_probabilities,
     threshold: model.threshold,
+    senses: model.senses,
   });
   for (const part of Object.values(PARTS)) part.forget();
 }

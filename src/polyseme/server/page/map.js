@@ -1,4 +1,4 @@
-// Map: the tree as an icicle; labels with several senses as lines between their clusters.
+// Map: the tree as an icicle; labels in several clusters as lines between them.
 
 import { debounced, get, latestOnly } from "./api.js";
 import { draw, find, make } from "./dom.js";

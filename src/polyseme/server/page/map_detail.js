@@ -1,13 +1,14 @@
 // What is said beside the map about the chosen node.
 
 import { get, latestOnly } from "./api.js";
-import { count, find, make } from "./dom.js";
+import { count, find, labelList, make, percent } from "./dom.js";
 
 const MOST_LABELS = 200, MOST_LINKS = 40;
-let run, markLabel;
+let run, slotsRun, markLabel;
 
 export function begin(tell) {
   run = latestOnly(tell.showProblem);
+  slotsRun = latestOnly(tell.showProblem);
   ({ markLabel } = tell);
 }
 
@@ -32,8 +33,8 @@ export function show(icicle, place) {
     }
     const cluster = await get(`clusters/${place.node}`, { limit: MOST_LABELS }, signal);
     if (!isCurrent()) return;
-    const several = cluster.labels.filter((label) => label.n_senses > 1);
-    const others = cluster.labels.filter((label) => label.n_senses === 1);
+    const several = cluster.labels.filter((label) => label.n_clusters > 1);
+    const others = cluster.labels.filter((label) => label.n_clusters === 1);
     const isCut = cluster.n_labels > cluster.labels.length;
     find("map-detail").replaceChildren(...head,
       make("h4", {}, several.length ? "Labels that are elsewhere too" : "No label here is elsewhere too"),
@@ -43,12 +44,10 @@ export function show(icicle, place) {
   });
 }
 
-const labelList = (labels) => make("ul", { class: "plain words" }, labels.map((label) => make("li", {},
-  make("a", { class: "chip", href: `#senses/${label.label}` }, label.name))));
-
 // The lines of the map as a list, for those who cannot point at them.
 function linkList(icicle) {
   if (icicle.links.length === 0) return [make("p", {}, "No label is divided between clusters.")];
+  const slots = make("div", { id: "map-slots" });
   const items = icicle.links.slice(0, MOST_LINKS).map((link) => {
     const button = make("button", { type: "button", class: "chip", "aria-pressed": "false" }, link.name);
     button.addEventListener("click", () => {
@@ -56,8 +55,24 @@ function linkList(icicle) {
       for (const other of button.closest("ul").querySelectorAll("button")) other.setAttribute("aria-pressed", "false");
       button.setAttribute("aria-pressed", String(!isOn));
       markLabel(isOn ? null : link.label);
+      showSlots(slots, isOn ? null : link.label);
     });
     return make("li", {}, button);
   });
-  return [make("h4", {}, "Show the lines of"), make("ul", { class: "plain words" }, items)];
+  return [make("h4", {}, "Show the lines of"), slots, make("ul", { class: "plain words" }, items)];
+}
+
+// The slots of a label: in which clusters it is, and what speaks for it there.
+function showSlots(place, number) {
+  slotsRun(async (signal, isCurrent) => {
+    place.replaceChildren();
+    if (number === null) return;
+    const { name, slots } = await get(`labels/${number}`, {}, signal);
+    if (!isCurrent()) return;
+    place.replaceChildren(make("p", {}, `“${name}” is in ${count(slots.length, "cluster")}:`),
+      make("ul", {}, slots.map((slot) => make("li", {},
+        make("a", { href: `#map/${slot.cluster}` }, `cluster ${slot.cluster}`),
+        `, which matched ${percent(slot.share)} of its texts`,
+        slot.words.length ? ` (${slot.words.slice(0, 4).map((word) => word.name).join(", ")})` : ""))));
+  });
 }

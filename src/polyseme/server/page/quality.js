@@ -21,12 +21,12 @@ export function show() {
   });
 }
 
-function parts({ report, seconds, added_since_report: added }) {
+function parts({ report, seconds, added_since_report: added, senses }) {
   const cost = table("What training took, in seconds", ["Phase", "Seconds"],
     Object.entries(seconds).map(([phase, taken]) => [phase, taken.toFixed(2)]));
   if (report === null) {
     return [make("p", {}, `The model “${chosen.model}” keeps no report: it was trained without held-out ` +
-      "texts, or from features. “polyseme evaluate” measures it on a test set."), cost];
+      "texts, or from features. “polyseme evaluate” measures it on a test set."), ...ambiguity(senses), cost];
   }
   return [
     ...staleness(added),
@@ -38,6 +38,7 @@ function parts({ report, seconds, added_since_report: added }) {
     make("div", { class: "columns" },
       make("div", {}, accuracy(report.accuracy), frequencies(report.by_label_frequency)),
       make("div", {}, ...reliability(report.reliability))),
+    ...ambiguity(senses),
     cost,
   ];
 }
@@ -116,4 +117,40 @@ function reliability(found) {
       [`${percent(bin.low)} to ${percent(bin.high)}`, bin.n.toLocaleString("en"),
         percent(bin.mean_probability, 1), percent(bin.share_right, 1)])),
   ];
+}
+
+// What a calibration may tell; figures that are not listed here are shown under their own names.
+const FIGURES = {
+  n_fused: ["Labels that were fused on purpose", figure],
+  prior: ["Labels expected to be ambiguous", share],
+  brier: ["Mean squared error of the probabilities (Brier)", figure],
+};
+
+function ambiguity(senses) {
+  if (!senses) return [];
+  const { n_judged_labels: judged, n_ambiguous_labels: ambiguous, calibration: { reliability: rows, ...others } } = senses;
+  const isTested = Array.isArray(rows) && rows.length > 0;
+  const figures = Object.entries(others).filter(([, value]) => ["number", "string"].includes(typeof value));
+  return [
+    make("h3", {}, "Ambiguous labels"),
+    make("p", { id: "ambiguity" }, `${ambiguous.toLocaleString("en")} of ${count(judged, "label")} with enough texts to judge by ` +
+      `${ambiguous === 1 ? "has" : "have"} several senses, as far as the model can tell. `,
+      isTested ? "It was tested on labels known to be ambiguous or not, which took no part in learning to tell:"
+        : "How reliable that is, the model does not say."),
+    ...(isTested ? [table("How many labels were ambiguous, by how sure the model was", ["Probability", "Labels", "Mean", "Ambiguous"],
+      rows.map((row) => [`${share(row.from, 0)} to ${share(row.to, 0)}`, figure(row.n), share(row.predicted), share(row.observed)]))] : []),
+    ...(figures.length ? [table("More about ambiguous labels", ["Figure", "Value"], figures.map(([name, value]) => {
+      const [title, shown] = FIGURES[name] ?? [name.replaceAll("_", " "), figure];
+      return [title, shown(value)];
+    }))] : []),
+  ];
+}
+
+function share(value, digits = 1) {
+  return typeof value === "number" ? percent(value, digits) : "–";
+}
+
+function figure(value) {
+  if (typeof value !== "number") return value ?? "–";
+  return Number.isInteger(value) ? value.toLocaleString("en") : String(Number(value.toPrecision(3)));
 }

@@ -4,7 +4,7 @@ import { chosen, debounced, get, latestOnly, post } from "./api.js";
 import { bar, count, find, make, percent, score } from "./dom.js";
 import * as why from "./why.js";
 
-const LIMIT = 12;
+const LIMIT = 12, N_STARTERS = 4;
 let report, suggest, picked = null, startersOf = null;
 
 export function begin(tell) {
@@ -76,7 +76,8 @@ function showSuggestions(suggestions) {
       title: one.uri,
       onclick: () => pick(one.label),
     },
-    make("span", { class: "name" }, one.name),
+    make("span", { class: "name" }, one.name,
+      ...(one.sense ? [make("span", { class: "sense-name" }, " · ", one.sense.name)] : [])),
     bar(one.score),
     make("span", { class: "figure" }, chosen.hasProbabilities ? percent(one.score) : score(one.score))))));
   if (hadFocus) find("suggestions").querySelector("[aria-pressed=true]")?.focus();
@@ -90,19 +91,20 @@ function pick(label) {
   why.explain(find("text").value, label);
 }
 
-// Texts to begin with: examples of the senses of the most split label.
+// Texts to begin with: of the senses of the most ambiguous labels, or else of frequent labels.
 async function offerStarters() {
-  const place = find("try-starters");
-  if (startersOf === chosen.model) return;
-  startersOf = chosen.model;
+  const place = find("try-starters"), model = chosen.model;
+  if (startersOf === model) return;
+  startersOf = model;
   place.replaceChildren();
   try {
-    const { labels } = await get("labels", { order: "split", limit: 3 });
-    if (startersOf !== chosen.model) return; // another model has other labels
+    const order = chosen.senses?.n_ambiguous_labels ? "ambiguity" : "documents";
+    const { labels } = await get("labels", { order, limit: N_STARTERS });
+    if (startersOf !== model) return; // another model has other labels
     const details = await Promise.all(labels.map((one) => get(`labels/${one.label}`)));
-    if (startersOf !== chosen.model) return;
-    const texts = details.flatMap((one) => one.senses.map((sense) => sense.examples[0]));
-    const offered = [...new Set(texts.filter(Boolean))].slice(0, 4);
+    if (startersOf !== model) return;
+    const texts = details.flatMap((one) => (one.senses.length ? one.senses : [one]).map((known) => known.examples[0]));
+    const offered = [...new Set(texts.filter(Boolean))].slice(0, N_STARTERS);
     if (offered.length === 0) return;
     place.append(make("p", { class: "quiet" }, "Or begin with one of these:"),
       ...offered.map((text) => make("button", {

@@ -1,10 +1,11 @@
-// Why a label is suggested: words marked in the text, the way through the tree, the sense.
+// Why a label is suggested: in which sense, words marked in the text, the way through the tree.
 
-import { chosen, get, latestOnly, post } from "./api.js";
-import { find, inWords, make, score } from "./dom.js";
+import { chosen, latestOnly, post } from "./api.js";
+import { find, labelChip, make, score } from "./dom.js";
 
 const STRENGTHS = 5;
-const N_LISTED = 8;
+const N_LISTED = 8, N_TELLING = 6;
+const LEAST_TELLING = 0.1; // of what tells most
 const SCORES = "A score says how strongly words speak for a step and for those before it; it is no probability.";
 const PERCENTAGE = " The label's percentage is: it says how often such scores were right in held-out texts.";
 let run;
@@ -23,15 +24,12 @@ export function close() {
 
 export function explain(text, label) {
   run(async (signal, isCurrent) => {
-    const [answer, described] = await Promise.all([
-      post("explain", { text, labels: [label], n_words: 1000 }, signal),
-      get(`labels/${label}`, {}, signal),
-    ]);
-    if (isCurrent()) showWhy(text, answer, described);
+    const answer = await post("explain", { text, labels: [label], n_words: 1000 }, signal);
+    if (isCurrent()) showWhy(text, answer);
   });
 }
 
-function showWhy(text, { labels: [part], spans }, described) {
+function showWhy(text, { labels: [part], spans }) {
   find("heading-why").textContent = `Why “${part.name}”?`;
   find("why").hidden = false;
   if (part.slots.length === 0) {
@@ -47,6 +45,7 @@ function showWhy(text, { labels: [part], spans }, described) {
       margin: step.margin,
     })),
     { title: `“${part.name}”`, score: slot.score, margin: slot.margin },
+    ...(part.sense ? [{ title: "its sense", score: null, margin: { contributions: part.sense.words } }] : []),
   ];
   const marked = make("div", { class: "marked", role: "region", "aria-label": "The text, words marked", tabindex: "0" });
   const listed = make("div");
@@ -54,7 +53,8 @@ function showWhy(text, { labels: [part], spans }, described) {
     type: "button",
     class: "step",
     onclick: () => select(i),
-  }, make("span", {}, step.title), make("span", { class: "figure" }, step.score == null ? "" : score(step.score))));
+  }, make("span", {}, step.title),
+  step.score == null ? null : make("span", { class: "figure" }, score(step.score))));
 
   function select(position) {
     buttons.forEach((button, i) => button.setAttribute("aria-pressed", String(i === position)));
@@ -66,28 +66,36 @@ function showWhy(text, { labels: [part], spans }, described) {
   }
 
   find("why-content").replaceChildren(
-    sentenceOfSense(part, slots, described),
-    make("p", { class: "quiet" }, "The way through the tree; choose a step to see which words led there. " +
-      SCORES + (chosen.hasProbabilities ? PERCENTAGE : "")),
+    ...(part.sense ? senseParts(part) : []),
+    make("p", {}, make("a", { href: `#senses/${part.label}` }, `All about “${part.name}”`)),
+    sentenceOfWay(slots),
     make("ol", { class: "plain path" }, buttons.map((button) => make("li", {}, button))),
-    marked, listed);
-  select(steps.length - 1);
+    marked, listed,
+    make("p", { class: "quiet" }, SCORES + (chosen.hasProbabilities ? PERCENTAGE : "")));
+  select(slot.path.length);
 }
 
-function sentenceOfSense(part, slots, described) {
-  const [slot, ...rest] = slots;
-  const sense = described.senses.find((one) => one.slot === slot.slot);
-  const words = sense.words.slice(0, 6).map((word) => word.name).join(", ");
-  const position = described.senses.indexOf(sense) + 1;
-  const n = described.senses.length;
-  const one = n === 1 ? "The label has one sense, in " : `The words of its ${inWords(n)} slots hardly differ; the best is in `;
-  const which = described.slots_differ ? `Sense ${position} of ${n} was chosen (it scores best), in ` : one;
-  const others = rest.map((other) =>
-    ` Cluster ${other.cluster} was reached too (${score(other.score)}).`);
-  return make("p", { class: "sense-chosen" }, which,
-    make("a", { href: `#map/${slot.cluster}` }, `cluster ${slot.cluster}`),
-    words ? `: ${words}.` : ".", ...others, " ",
-    make("a", { href: `#senses/${part.label}` }, `All about “${part.name}”`));
+// The sense comes before the machinery.
+function senseParts({ sense }) {
+  const lines = [["words", sense.words, (one) => make("span", { class: "chip for" }, one.name)],
+    ["beside labels", sense.labels, labelChip]]
+    .map(([title, all, chip]) => [title, telling(all).map(chip)]).filter(([, chips]) => chips.length);
+  return [
+    make("p", { class: "sense-chosen" }, "Here in the sense ", make("strong", {}, sense.name),
+      lines.length ? ", told by:" : "; nothing in the text tells it from the others."),
+    ...lines.map(([title, chips]) => make("p", { class: "telling" }, title, ...chips)),
+  ];
+}
+
+// What speaks against the sense, or hardly for it, is left out.
+const telling = (all) => all.filter(({ amount }) =>
+  amount > 0 && amount >= LEAST_TELLING * Math.max(...all.map((one) => one.amount))).slice(0, N_TELLING);
+
+function sentenceOfWay([best, ...others]) {
+  const link = ({ cluster }) => make("a", { href: `#map/${cluster}` }, `cluster ${cluster}`);
+  return make("p", { class: "quiet way" }, "The way through the tree, to ", link(best),
+    ...others.flatMap((other) => ["; to ", link(other), ` too (${score(other.score)})`]),
+    ". Choose a step to see which words led there.");
 }
 
 // Amounts are shared out over the places of a word; where words overlap, amounts add up.

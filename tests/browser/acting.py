@@ -1,0 +1,34 @@
+"""What tests do with the page."""
+
+from __future__ import annotations
+
+import re
+
+from tests.web.conftest import TEXT
+
+
+def type_text(page, text=TEXT):
+    page.get_by_label("A text to find labels for").fill(text)
+
+
+def suggestion(page, name):
+    return page.locator("#suggestions button").filter(has_text=re.compile(f"^{name}"))
+
+
+def number_of(store, name):
+    return store.current().tagger.label_number(name)
+
+
+def altered(page, path, change):
+    """Let the page get answers that `change` has changed."""
+
+    def answer(route):
+        body = route.fetch().json()
+        change(body)
+        route.fulfill(json=body)
+
+    page.route(path, answer)
+
+
+def go_to(page, part):
+    page.goto(page.url.split("#")[0] + f"#{part}")
