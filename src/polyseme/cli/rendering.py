@@ -78,12 +78,12 @@ def _body(sense: Sense, truth: str) -> Text:
 
 
 def _what_goes_with(sense: Sense) -> dict[str, str]:
-    parts = {
-        "labels": _listed([name for name, _ in sense.labels]),
-        "words": _listed([name for name, _ in sense.words]),
+    listed = {
+        "labels": [name for name, _ in sense.labels],
+        "words": [name for name, _ in sense.words],
+        "rows": sense.documents,
     }
-    if sense.documents:
-        parts["rows"] = _listed(sense.documents)
+    parts = {name: ", ".join(map(str, found)) for name, found in listed.items() if found}
     if sense.examples:
         parts["such as"] = excerpt(sense.examples[0], EXCERPT)
     return parts
@@ -93,7 +93,3 @@ def _lines(parts: dict[str, str]) -> Text:
     return Text("\n").join(
         Text.assemble((f"{name}: ", "dim"), value) for name, value in parts.items()
     )
-
-
-def _listed(names: Sequence[object]) -> str:
-    return ", ".join(map(str, names)) or "none"
