@@ -78,7 +78,7 @@ def _body(sense: Sense, truth: str) -> Text:
 
 
 def _what_goes_with(sense: Sense) -> dict[str, str]:
-    listed = {
+    listed: dict[str, Sequence[object]] = {
         "labels": [name for name, _ in sense.labels],
         "words": [name for name, _ in sense.words],
         "rows": sense.documents,
