@@ -20,7 +20,13 @@ from polyseme.files.loading import load
 from polyseme.inputs.excerpts import excerpt
 from polyseme.inputs.labels import check_labels
 from polyseme.inputs.names import Names
-from polyseme.senses.describe import Sense, most_ambiguous, senses_of
+from polyseme.senses.describe import (
+    AmbiguousLabel,
+    Sense,
+    ambiguous_labels,
+    most_ambiguous,
+    senses_of,
+)
 from polyseme.senses.explain import Explanation, explain
 from polyseme.senses.label_list import LabelList
 from polyseme.senses.layer import SHOWN_FROM
@@ -109,6 +115,18 @@ class Tagger:
     def most_ambiguous(self, n: int = 10) -> list[tuple[str | int, float]]:
         """Return the labels that are most likely ambiguous; see `polyseme.senses`."""
         return most_ambiguous(self.classifier, n)
+
+    def ambiguous_labels(
+        self, n: int = 10, *, at_least: float = SHOWN_FROM
+    ) -> list[AmbiguousLabel]:
+        """Return the same labels with their numbers and the names of their senses."""
+        return ambiguous_labels(self.classifier, n, at_least=at_least)
+
+    @property
+    def n_ambiguous(self) -> int:
+        """How many labels are shown with several senses."""
+        layer = self.classifier.senses_
+        return 0 if layer is None else layer.n_shown
 
     # Documents
 
@@ -292,9 +310,9 @@ class Tagger:
         return self.added_since_training if self.report else None
 
     def sizes(self) -> dict[str, Any]:
-        """Return sizes, slots and parameters as plain JSON values."""
+        """Return sizes, slots, senses and parameters as plain JSON values."""
         classifier = self.classifier
-        clusters = classifier.clusters_
+        clusters, layer = classifier.clusters_, classifier.senses_
         n_labels_by_copies = np.bincount(clusters.copies).tolist()
         return {
             "method": classifier.kind,
@@ -312,6 +330,13 @@ class Tagger:
                 str(copies): n_labels
                 for copies, n_labels in enumerate(n_labels_by_copies)
                 if n_labels
+            },
+            "senses": None
+            if layer is None
+            else {
+                "n_judged": layer.n_judged,
+                "n_ambiguous": layer.n_shown,
+                **layer.describe(),
             },
             "has_label_names": classifier.label_names_ is not None,
             "has_feature_names": classifier.feature_names_ is not None,

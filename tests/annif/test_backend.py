@@ -20,6 +20,8 @@ from annif.exception import (
     OperationFailedException,
 )
 
+from polyseme.inputs.sparse_rows import SparseRows
+from polyseme.senses import SenseLayer
 from tests.annif.projects import (
     WORDS,
     best,
@@ -142,6 +144,53 @@ def test_settings_of_the_project_reach_the_model(tmp_path):
     assert (model.classifier_.copies, model.classifier_.beam_size) == (1, 3)
     assert (model.features_.ngrams, model.features_.min_documents) == ((1, 1), 2)
     assert model.report_ == {}
+
+
+def two_senses_of_the_first_label(documents, Y, run):
+    """Stand in for induction: beside label 0 are label 1 or label 2."""
+    nothing = np.zeros(0, np.int32), np.zeros(0, np.float32)
+    return SenseLayer(
+        labels=np.array([0], np.int32),
+        probabilities=np.array([0.9], np.float32),
+        starts=np.array([0, 2]),
+        counts=np.array([6, 4]),
+        words=SparseRows(np.zeros(3, np.int64), *nothing, documents.shape[1]),
+        beside=SparseRows(
+            np.arange(3), np.array([1, 2], np.int32), np.ones(2, np.float32), Y.n_columns
+        ),
+        typical=np.full((2, 1), -1),
+    )
+
+
+def test_the_log_names_ambiguous_subjects_and_the_senses_of_suggestions(
+    project, monkeypatch, caplog
+):
+    monkeypatch.setattr(
+        "polyseme.estimators.partitioned.induce_senses", two_senses_of_the_first_label
+    )
+    with caplog.at_level(logging.INFO, logger="annif"):
+        project.train(documents(project))
+    first, second, third, *_ = project.backend._ready.tagger.model.classifier_.label_names_
+    assert (
+        "likely ambiguous are 1 of 1 subjects that were judged; most so, with their senses: "
+        f"{first} ({second} / {third})"
+    ) in caplog.text
+    about = [Document(text=text_about(first, random.Random(0)))]
+    with caplog.at_level(logging.INFO, logger="annif"):
+        quiet = project.suggest(about).array.toarray()
+    assert "senses in document" not in caplog.text
+    with caplog.at_level(logging.DEBUG, logger="annif"):
+        loud = project.suggest(about).array.toarray()
+    assert f"senses in document 0 of the batch: {first} (" in caplog.text
+    np.testing.assert_array_equal(quiet, loud)
+
+
+def test_the_log_says_nothing_of_senses_where_none_were_looked_for(project, caplog):
+    with caplog.at_level(logging.DEBUG, logger="annif"):
+        project.train(documents(project), {"polyseme": {"senses": "none"}})
+        assert best(project, texts()["army"]) == "army"
+    assert "ambiguous" not in caplog.text
+    assert "senses in document" not in caplog.text
 
 
 def test_documents_of_the_last_training_can_be_used_again(trained, tmp_path):

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+import polyseme
+from polyseme.inputs.sparse_rows import SparseRows
+from polyseme.senses import SenseLayer
 from tests.end_to_end.command_line import (
     N_FEATURES,
     N_LABELS,
@@ -30,3 +34,35 @@ def model(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("models") / "small"
     succeed("train", data, "-o", path, *SMALL)
     return path
+
+
+@pytest.fixture(scope="session")
+def ambiguous(model: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same model with known senses: label 3 has two, label 5 rather one, others one."""
+    loaded = polyseme.load(model)
+    loaded.senses_ = SenseLayer(
+        labels=np.array([3, 5], np.int32),
+        probabilities=np.array([0.9, 0.2], np.float32),
+        starts=np.array([0, 2, 5]),
+        counts=np.array([15, 5, 4, 3, 2]),
+        words=_one_each([6, 7, 10, 11, 12], N_FEATURES),
+        beside=_one_each([0, 1, 7, 8, 9], N_LABELS),
+        typical=np.array([[9, 8], [7, -1], [6, 5], [4, 3], [2, 1]]),
+        calibration={
+            "reliability": [
+                {"from": 0.0, "to": 0.5, "n": 30, "predicted": 0.1, "observed": 0.15},
+                {"from": 0.5, "to": 0.8, "n": 10, "predicted": 0.6, "observed": 0.5},
+                {"from": 0.8, "to": 1.0, "n": 30, "predicted": 0.9, "observed": 1.0},
+            ]
+        },
+    )
+    path = tmp_path_factory.mktemp("models") / "ambiguous"
+    loaded.save(path)
+    return path
+
+
+def _one_each(columns: list[int], n_columns: int) -> SparseRows:
+    n = len(columns)
+    return SparseRows(
+        np.arange(n + 1), np.array(columns, np.int32), np.ones(n, np.float32), n_columns
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 
 import numpy as np
@@ -63,6 +64,25 @@ def test_train_as_json_reports_sizes_parameters_and_seconds(data, tmp_path):
     assert next(iter(report["seconds"])) == "Reading the data"
 
 
+def test_train_names_the_most_ambiguous_labels(ambiguous, data, tmp_path, monkeypatch):
+    layer = polyseme.load(ambiguous).senses_
+    monkeypatch.setattr("polyseme.estimators.partitioned.induce_senses", lambda *_: layer)
+    shown = succeed("train", data, "-o", tmp_path / "model", *SMALL)
+    assert "Most ambiguous labels" in shown
+    assert "label 0, word6" in shown
+    assert "1 of 2 labels that were judged are likely ambiguous." in shown
+    assert "of 40 that it takes for ambiguous 88% are fused" in shown
+    report = json.loads(succeed("train", data, "-o", tmp_path / "model", *SMALL, "--json"))
+    (one,) = report["most_ambiguous"]
+    assert (one["name"], one["senses"]) == ("label 3", ["label 0, word6", "label 1, word7"])
+    assert report["senses"]["calibration"] == layer.calibration
+
+
+def test_train_says_nothing_of_ambiguous_labels_where_there_are_none(data, tmp_path):
+    shown = succeed("train", data, "-o", tmp_path / "model", *SMALL, "--senses=none")
+    assert "mbiguous" not in shown
+
+
 def test_options_win_over_the_file_of_parameters(data, tmp_path):
     config = tmp_path / "small.toml"
     config.write_text(
@@ -105,6 +125,25 @@ def test_predict_prints_a_line_of_json_a_document(model, data):
     best = first["labels"][0]
     assert best["name"] == f"label {best['label']}"
     assert best["score"] == max(one["score"] for one in first["labels"])
+
+
+def test_predict_names_the_sense_of_a_label_that_has_several(ambiguous, data, tmp_path):
+    found = [json.loads(line) for line in succeed("predict", ambiguous, data).splitlines()]
+    senses = {
+        label["label"]: label["sense"]["name"]
+        for one in found
+        for label in one["labels"]
+        if "sense" in label
+    }
+    assert set(senses) == {3}
+    assert senses[3] in ("label 0, word6", "label 1, word7")
+    succeed("predict", ambiguous, data, "-o", tmp_path / "a.tsv")
+    rows = [line.split("\t") for line in (tmp_path / "a.tsv").read_text().splitlines()]
+    assert {len(row) for row in rows} == {4}  # the same columns in every line
+    assert {row[3] for row in rows if row[1] != "label 3"} == {""}
+    assert {row[3] for row in rows if row[1] == "label 3"} <= {"label 0, word6", "label 1, word7"}
+    succeed("predict", ambiguous, data, "-o", tmp_path / "a.npz")
+    assert sp.load_npz(tmp_path / "a.npz").shape == (30, N_LABELS)
 
 
 def test_predict_takes_a_matrix_file_a_folder_and_a_text_file(model, data, tmp_path):
@@ -201,37 +240,113 @@ def test_evaluate_refuses_data_with_labels_of_other_names(model, tmp_path):
 # Senses and info
 
 
-def test_senses_of_a_label_are_found_by_name_and_by_number(model):
-    by_name = json.loads(succeed("senses", model, "label 3", "--json"))
-    assert by_name == json.loads(succeed("senses", model, 3, "--json"))
-    assert by_name["label"] == 3
-    assert by_name["senses"]
+def test_senses_of_a_label_are_found_by_name_and_by_number(ambiguous):
+    by_name = json.loads(succeed("senses", ambiguous, "label 3", "--json"))
+    assert by_name == json.loads(succeed("senses", ambiguous, 3, "--json"))
+    assert (by_name["label"], by_name["name"], by_name["evidence"]) == (3, "label 3", "labels")
+    assert by_name["ambiguity"] == pytest.approx(0.9)
+    assert [sense["name"] for sense in by_name["senses"]] == [
+        "label 0, word6",
+        "label 1, word7",
+    ]
 
 
-def test_senses_are_shown_with_their_words(model):
-    assert "word6" in succeed("senses", model, "label 3")
+def test_senses_are_called_by_what_tells_them_apart(ambiguous):
+    shown = succeed("senses", ambiguous, "label 3")
+    assert "label 3 has two senses, as far as its " in shown
+    assert "the probability that it is ambiguous is 90%." in shown
+    assert "label 3: label 0, word6\nshare: 75%, 15 documents\nlabels: label 0\n" in shown
+    assert "words: word7\nrows: 7\n" in shown
+    assert "sense 1" not in shown
+    assert "slot" not in shown
 
 
-def test_senses_without_a_label_list_those_that_were_split_most(model):
-    assert "label" in succeed("senses", model)
-    assert json.loads(succeed("senses", model, "--json"))
+def test_of_a_label_with_one_meaning_that_is_all_that_is_said_of_senses(ambiguous):
+    shown = succeed("senses", ambiguous, "label 5")
+    first, *others = shown.splitlines()
+    assert first.startswith("label 5 has one meaning, as far as its ")
+    assert first.endswith("the probability that it is ambiguous is 20%.")
+    assert [line.split(":")[0] for line in others] == ["labels", "words"]
+    assert "sense" not in shown
+    assert len(json.loads(succeed("senses", ambiguous, "label 5", "--json"))["senses"]) == 1
 
 
-def test_senses_list_no_more_than_was_asked_for(model, data):
-    assert len(json.loads(succeed("senses", model, "-n", 1, "--json"))) == 1
-    shown = succeed("senses", model, "label 3", "--data", data, "-n", 1, "--json")
+def test_a_label_with_too_few_documents_to_judge_says_so(ambiguous):
+    first, *_ = succeed("senses", ambiguous, "label 4").splitlines()
+    assert "too few to judge; it is taken to have one meaning." in first
+    assert json.loads(succeed("senses", ambiguous, 4, "--json"))["ambiguity"] is None
+
+
+def test_the_split_of_a_label_with_one_meaning_is_shown_to_who_asks(ambiguous):
+    shown = succeed("senses", ambiguous, "label 5", "--at-least", 0.1)
+    assert shown.startswith("label 5 rather has one meaning: the probability that it is ")
+    assert "split in three:" in shown
+    assert shown.count("label 5: ") == 3
+    assert "not in the range 0<=x<=1" in refuse("senses", ambiguous, "--at-least", 2)
+
+
+def test_senses_without_a_label_list_the_most_ambiguous_ones_with_their_senses(ambiguous):
+    lines = [line.split() for line in succeed("senses", ambiguous).splitlines()]
+    assert lines == [
+        ["Most", "ambiguous", "labels", "Probability", "Senses"],
+        ["label", "3", "90%", "label", "0,", "word6"],
+        ["label", "1,", "word7"],
+    ]
+    (listed,) = json.loads(succeed("senses", ambiguous, "--json"))
+    assert (listed["label"], listed["name"]) == (3, "label 3")
+    assert listed["ambiguity"] == pytest.approx(0.9)
+    assert listed["senses"] == ["label 0, word6", "label 1, word7"]
+    more = json.loads(succeed("senses", ambiguous, "--json", "--at-least", 0))
+    assert [len(one["senses"]) for one in more] == [2, 3]
+
+
+def test_a_model_without_ambiguous_labels_says_so(ambiguous):
+    result = run("senses", ambiguous, "--at-least", 0.95)
+    assert result.stdout == ""
+    assert "none of the 2 labels that were judged is likely ambiguous" in result.stderr
+    assert json.loads(succeed("senses", ambiguous, "--at-least", 0.95, "--json")) == []
+
+
+def test_a_model_without_senses_says_what_to_do(data, tmp_path):
+    path = tmp_path / "model"
+    out = succeed("train", data, "-o", path, *SMALL, "--senses=none", "--json")
+    assert json.loads(out)["senses"] is None
+    for asked in ((), ("label 3",)):
+        sentence = refuse("senses", path, *asked)
+        assert "has no senses" in sentence
+        assert "train it again to find them." in sentence
+    assert "not looked for" in succeed("info", path)
+
+
+def test_senses_that_texts_alone_tell_apart_come_with_a_warning(ambiguous, tmp_path):
+    loaded = polyseme.load(ambiguous)
+    loaded.senses_ = dataclasses.replace(loaded.senses_, evidence="text")
+    loaded.save(tmp_path / "model")
+    warning = "Documents have one label each, so senses were told apart by their text alone"
+    for verb in (("senses",), ("senses", "label 3"), ("info",)):
+        assert warning in succeed(verb[0], tmp_path / "model", *verb[1:])
+    assert warning not in succeed("senses", tmp_path / "model", "label 4")
+    assert warning not in succeed("senses", ambiguous, "label 3")
+
+
+def test_senses_list_no_more_than_was_asked_for(ambiguous, data):
+    several = succeed("senses", ambiguous, "-n", 1, "--at-least", 0, "--json")
+    assert len(json.loads(several)) == 1
+    shown = succeed("senses", ambiguous, "label 3", "--data", data, "-n", 1, "--json")
     for sense in json.loads(shown)["senses"]:
-        for listed in ("strongest", "neighbours", "documents"):
+        assert "word" in sense["name"]
+        for listed in ("labels", "words", "documents"):
             assert len(sense[listed]) <= 1
 
 
-def test_senses_show_the_texts_that_lie_beside_the_matrices(model, tmp_path):
+def test_senses_show_the_texts_that_lie_beside_the_matrices(ambiguous, tmp_path):
     folder = write_data(tmp_path / "texts", documents(120, seed=0))
     (folder / "X.trn.txt").write_text("".join(f"text {i}\n" for i in range(120)))
-    shown = json.loads(succeed("senses", model, "label 3", "--data", folder, "--json"))["senses"]
-    assert any(sense["documents"] for sense in shown)
-    for sense in shown:
-        assert sense["examples"] == [f"text {i}" for i in sense["documents"]]
+    for label in ("label 3", "label 4"):
+        shown = json.loads(succeed("senses", ambiguous, label, "--data", folder, "--json"))
+        assert any(sense["documents"] for sense in shown["senses"])
+        for sense in shown["senses"]:
+            assert sense["examples"] == [f"text {i}" for i in sense["documents"]]
 
 
 def test_senses_of_an_unknown_label_suggests_close_ones(model):
@@ -248,6 +363,15 @@ def test_info_describes_the_model(model):
     assert about["parameters"]["branching"] == 3
     assert about["n_bytes"] == sum(file.stat().st_size for file in model.iterdir())
     assert "with names" in succeed("info", model)
+
+
+def test_info_tells_slots_and_how_many_labels_are_ambiguous(ambiguous):
+    about = json.loads(succeed("info", ambiguous, "--json"))
+    assert (about["senses"]["n_judged"], about["senses"]["n_ambiguous"]) == (2, 1)
+    shown = succeed("info", ambiguous)
+    assert "1 of 2 labels that were judged" in shown
+    assert "labels by slots" in shown
+    assert "of 40 that it takes for ambiguous 88% are fused, 82% were expected" in shown
 
 
 # Estimate

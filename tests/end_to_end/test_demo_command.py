@@ -10,6 +10,7 @@ import httpx
 import pytest
 
 from polyseme import TextModel, load
+from polyseme.tagger import tagger_for
 
 TEXT = "A transit of mercury, seen from the innermost and scorched orbit near perihelion."
 
@@ -38,6 +39,28 @@ def test_the_model_that_the_demo_keeps_takes_texts(saved):
     model = load(folder)
     assert isinstance(model, TextModel)
     assert "mercury" in [one.name for one in model.suggest([TEXT])[0]]
+
+
+def test_the_demo_tells_how_often_the_right_sense_is_named(saved):
+    printed, _ = saved
+    words = " ".join(printed.split())
+    assert re.search(r"1\d of the 16 are shown as ambiguous, and \d of the \d+ others", words)
+    right, constant = map(float, re.findall(r"(?:In|give) (\d+\.\d)%", words))
+    assert right > 90 > 65 > constant
+    assert words.count("truth: ") >= 6
+    assert "sense 1" not in words
+
+
+def test_the_model_that_the_demo_keeps_names_the_right_sense(saved):
+    _, folder = saved
+    model = load(folder)
+    (mercury,) = [one for one in model.suggest([TEXT])[0] if one.name == "mercury"]
+    other = "Silvery and liquid, mercury was in every thermometer of the laboratory; poisonous."
+    (metal,) = [one for one in model.suggest([other])[0] if one.name == "mercury"]
+    assert mercury.sense.name != metal.sense.name
+    senses = dict(enumerate(tagger_for(model).senses("mercury", n_words=20)))
+    assert "orbit" in [word for word, _ in senses[mercury.sense.place].words]
+    assert "laboratory" in [word for word, _ in senses[metal.sense.place].words]
 
 
 def test_the_demo_serves_its_model_with_the_page():

@@ -9,15 +9,16 @@ import subprocess
 import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
 import scipy.sparse as sp
+from click import unstyle
 from click.testing import CliRunner
 
 import polyseme
 from polyseme.cli import main
+from polyseme.cli.predictions import Predicted
 from polyseme.demo import make_corpus
-from polyseme.senses.describe import slots_differ
+from polyseme.suggestions import SuggestedSense, Suggestion
 from tests.end_to_end.command_line import refuse, run, succeed
 
 SMALL = ("--max-leaf-size=16", "--beam-size=4", "--threads=2", "--ngrams=1")
@@ -55,7 +56,7 @@ def test_train_on_a_csv_file_just_works_and_reports(articles, tmp_path):
     result = run("train", articles, "-o", tmp_path / "m", *SMALL)
     assert result.exception is None, result.output
     assert "text from 'title', 'body', labels from 'tags', split at ';'" in result.stderr
-    for words in ("Computing features", "Total", "Accuracy on 80", "Threshold", "Most split"):
+    for words in ("Computing features", "Total", "Accuracy on 80", "Threshold"):
         assert words in result.stdout
     assert polyseme.load(tmp_path / "m").reading_["text_columns"] == ["title", "body"]
 
@@ -69,7 +70,8 @@ def test_train_as_json_has_the_whole_report(articles, tmp_path):
     assert found["report"]["refitted"] is False
     assert found["features"]["ngrams"] == [1, 1]
     assert found["n_documents"] == 720
-    assert len(found["most_split"]) == 10
+    assert found["senses"]["n_judged"] <= found["n_labels"]
+    assert len(found["most_ambiguous"]) == min(10, found["senses"]["n_ambiguous"])
 
 
 def test_options_of_training_reach_the_model(articles, tmp_path):
@@ -97,9 +99,10 @@ def test_predict_prints_tsv_where_nobody_looks_and_json_if_asked(text_model, new
     ]
     assert len(documents) == 60
     pairs = [(str(doc["row"]), label) for doc in documents for label in doc["labels"]]
-    assert [(row, name) for row, name, _ in lines] == [(row, one["name"]) for row, one in pairs]
+    assert [(row, name) for row, name, *_ in lines] == [(row, one["name"]) for row, one in pairs]
     scores = [one["score"] for _, one in pairs]
-    assert [float(score) for _, _, score in lines] == pytest.approx(scores, abs=1e-4)
+    assert [float(score) for _, _, score, *_ in lines] == pytest.approx(scores, abs=1e-4)
+    assert len({len(line) for line in lines}) == 1
 
 
 def test_limit_and_threshold_are_obeyed(text_model, new):
@@ -119,7 +122,7 @@ def test_a_text_on_stdin_gets_names_with_scores(text_model):
     result = from_stdin(text, "predict", text_model, "--threshold=0", "--limit=3")
     rows = [line.split("\t") for line in result.stdout.splitlines()]
     assert len(rows) == 3
-    assert all(len(row) == 2 for row in rows)
+    assert all(0 <= float(score) <= 1 for _, score, *_ in rows)
     by_line = from_stdin(f"{text}\n{text}\n", "predict", text_model, "-", "--lines", "--json")
     assert len(by_line.stdout.splitlines()) == 2
     nothing = from_stdin(" \n", "predict", text_model)
@@ -166,7 +169,7 @@ def test_rows_are_counted_through_all_batches_and_scores_are_not_rounded_away(
         for label in one["labels"]
     ]
     assert [row for row, _, _ in expected] == [str(i) for i in range(60) for _ in range(2)]
-    found = [line.split("\t") for line in lines]
+    found = [line.split("\t")[:3] for line in lines]
     assert [(row, name) for row, name, _ in found] == [(row, name) for row, name, _ in expected]
     assert [float(score) for *_, score in found] == pytest.approx(
         [score for *_, score in expected], abs=6e-5
@@ -177,7 +180,7 @@ def test_predictions_of_matrices_are_written_as_tsv_too(model, data, tmp_path):
     succeed("predict", model, data, "-k", 2, "-o", tmp_path / "a.tsv")
     rows = [line.split("\t") for line in (tmp_path / "a.tsv").read_text().splitlines()]
     first = json.loads(succeed("predict", model, data, "-k", 2).splitlines()[0])["labels"]
-    assert [(row, name) for row, name, _ in rows[:2]] == [("0", one["name"]) for one in first]
+    assert [(row, name) for row, name, *_ in rows[:2]] == [("0", one["name"]) for one in first]
 
 
 def test_a_terminal_gets_lines_for_people(text_model, new):
@@ -208,30 +211,38 @@ def test_evaluate_measures_texts(text_model, new):
 
 def test_senses_and_info_know_texts(text_model, articles):
     assert "such as: " in succeed("senses", text_model, "bat")
+    assert "such as: " in succeed("senses", text_model, "bat", "--at-least", 0)
     kept = json.loads(succeed("senses", text_model, "bat", "--json"))["senses"]
-    assert all(len(sense["examples"]) <= 3 for sense in kept)
+    assert all(sense["examples"] for sense in kept)
     shown = json.loads(succeed("senses", text_model, "bat", "--data", articles, "--json"))
     assert shown["name"] == "bat"
     assert any(sense["documents"] for sense in shown["senses"])
     assert "such as" in succeed("senses", text_model, "bat", "--data", articles)
-    assert succeed("senses", text_model)
+    succeed("senses", text_model)
     assert "did you mean" in refuse("senses", text_model, "batt")
     about = json.loads(succeed("info", text_model, "--json"))
     assert about["text"]["report"]["n_documents"] == 80
     assert "texts, n-grams of words" in succeed("info", text_model)
 
 
-def test_slots_that_hardly_differ_are_not_called_senses(text_model):
-    model = polyseme.load(text_model).classifier_
-    by_kind = {slots_differ(model, i): i for i in np.flatnonzero(model.clusters_.copies == 2)}
-    for differ, label in by_kind.items():
-        name = model.label_names_[label]
-        shown = succeed("senses", text_model, name)
-        assert ("hardly differ" in shown) == (not differ)
-        assert (f"{name}, sense 2" if differ else f"{name}, slot 2") in shown
-        found = json.loads(succeed("senses", text_model, name, "--json"))
-        assert found["slots_differ"] == differ
-    assert set(by_kind) == {True, False}
+def test_a_terminal_shows_the_sense_of_a_label_behind_its_name():
+    sense = SuggestedSense(1, "comet, planet")
+    labels = [
+        Suggestion(7, "mercury", 0.91, "http://x/7", sense),
+        Suggestion(8, "moon", 0.5, "http://x/8"),
+    ]
+    predicted = Predicted(0, "A transit.", labels, with_senses=True)
+    _, first, second = map(unstyle, predicted.for_people())
+    assert first == "   0.91  mercury (comet, planet)  http://x/7"
+    assert second == "   0.50  moon  http://x/8"
+    assert [line.split("\t")[3:] for line in predicted.as_tsv()] == [
+        ["http://x/7", "comet, planet"],
+        ["http://x/8", ""],
+    ]
+    assert json.loads(predicted.as_json())["labels"][0]["sense"] == {
+        "place": 1,
+        "name": "comet, planet",
+    }
 
 
 def test_annif_files_and_a_vocabulary_give_names(tmp_path):
@@ -247,7 +258,7 @@ def test_annif_files_and_a_vocabulary_give_names(tmp_path):
     )
     model = tmp_path / "m"
     succeed("train", tmp_path / "a.tsv", "-o", model, "--vocabulary", tmp_path / "v.tsv", *SMALL)
-    row, name, _, uri = (
+    row, name, _, uri, *_ = (
         succeed("predict", model, tmp_path / "a.tsv", "--threshold=0").split("\n")[0].split("\t")
     )
     assert (row, uri) == ("0", uris[name])

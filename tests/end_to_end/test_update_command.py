@@ -49,7 +49,13 @@ def test_update_adds_a_label_with_the_old_file_given_again(plain, files):
     result = run("update", plain, more, "--with", old)
     assert result.exception is None, result.output
     assert "are from before the update" in result.stderr
-    for words in ("new documents", "clusters trained anew", "full training due", "Total"):
+    for words in (
+        "new documents",
+        "clusters trained anew",
+        "ambiguous labels",
+        "full training due",
+        "Total",
+    ):
         assert words in result.stdout
     assert names_of(plain)[-1] == "tank"
     shown = succeed("info", plain)

@@ -12,8 +12,10 @@ from pathlib import Path
 import click
 import pytest
 
-from polyseme import XRLinear
+from polyseme import TextModel, XRLinear
 from polyseme.cli import VERBS, main
+from polyseme.demo import make_corpus
+from polyseme.text import TextFeatures
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = [
@@ -56,8 +58,20 @@ def test_the_python_of_the_readme_runs(tmp_path, monkeypatch, capsys):
     exec(compile(example, "README.md", "exec"), {})
     printed = capsys.readouterr().out
     assert float(printed.split()[1]) > 90
-    assert printed.count("tank in cluster") == 2
+    assert printed.count("\ntank (") == 2
     assert (tmp_path / "tagger" / "model.json").exists()
+
+
+def test_the_python_of_the_page_on_senses_runs(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    corpus = make_corpus(1200, seed=0)
+    model = TextModel(TextFeatures(ngrams=(1, 1)), held_out=0, verbose=0)
+    model.fit(corpus.texts, corpus.labels).save("models/articles")
+    for example in blocks("docs/senses.md", "python"):
+        exec(compile(example, "docs/senses.md", "exec"), {})
+    printed = capsys.readouterr().out
+    assert printed.count(" / ") >= 3  # labels with the names of their senses
+    assert "mercury SuggestedSense(" in printed
 
 
 @pytest.mark.parametrize("line", commands())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ import annif.util
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
+from annif import logger
 from annif.backend.backend import AnnifLearningBackend
 from annif.exception import (
     ConfigurationException,
@@ -35,6 +37,7 @@ from polyseme.training.update import Update
 
 __all__ = ["PolysemeBackend"]
 
+N_AMBIGUOUS = 5  # subjects that the log names after training
 OWN_WORDS = "polyseme"  # in the place of an analyzer, where a project has none
 
 
@@ -78,6 +81,8 @@ class PolysemeBackend(AnnifLearningBackend):  # type: ignore[misc]
             model.save(self._model_folder)
         self.info(_what_was_trained(model))
         self._ready = self._made_ready(model)
+        if self._ready.tagger.n_ambiguous:
+            self.info(_what_is_ambiguous(self._ready.tagger))
 
     def _learn(self, corpus: Any, params: dict[str, Any]) -> None:
         with self._learning:
@@ -118,6 +123,8 @@ class PolysemeBackend(AnnifLearningBackend):  # type: ignore[misc]
         X = tagger.rows([self._prepared(document.text) for document in documents])
         labels, scores = tagger.rank(X, limit)
         probabilities = tagger.shown(scores)
+        if logger.isEnabledFor(logging.DEBUG):
+            self._tell_senses(tagger, X, limit)
         ids = subject_ids[labels]
         has_words = np.diff(X.starts) > 0
         kept = (labels >= 0) & (ids >= 0) & (probabilities > 0) & has_words[:, np.newaxis]
@@ -201,6 +208,13 @@ class PolysemeBackend(AnnifLearningBackend):  # type: ignore[misc]
             text = " ".join(self.project.analyzer.tokenize_words(text))
         return text.encode("utf-8", "replace").decode("utf-8")
 
+    def _tell_senses(self, tagger: Tagger, X: Any, limit: int) -> None:
+        """Log the senses of suggested subjects that have several; Annif cannot show them."""
+        for i, found in enumerate(tagger.suggest(X, limit, 0.0)):
+            senses = [f"{one.name} ({one.sense.name})" for one in found if one.sense is not None]
+            if senses:
+                self.debug(f"senses in document {i} of the batch: {'; '.join(senses)}")
+
     def _tell(self, update: Update) -> None:
         self.info(
             f"learned {update.n_documents} documents with {update.n_labels} new subjects; "
@@ -242,4 +256,15 @@ def _what_was_trained(model: TextModel) -> str:
     return (
         f"{trained}; on {report['n_documents']} held-out ones P@1 is {figures['P@1']:.1f}%, "
         f"and best F1 is at threshold {cut['threshold']:.2f}"
+    )
+
+
+def _what_is_ambiguous(tagger: Tagger) -> str:
+    listed = [
+        f"{one.name} ({' / '.join(one.senses)})" for one in tagger.ambiguous_labels(N_AMBIGUOUS)
+    ]
+    n_judged = tagger.sizes()["senses"]["n_judged"]
+    return (
+        f"likely ambiguous are {tagger.n_ambiguous} of {n_judged} subjects that were judged; "
+        f"most so, with their senses: {'; '.join(listed)}"
     )

@@ -12,13 +12,13 @@ __all__ = ["VERBS", "main"]
 
 # Verb -> the first sentence of its own help, so that the list of verbs needs no verb imported.
 VERBS = {
-    "demo": "Train on a small made-up corpus and show what senses are good for.",
+    "demo": "Train on a small made-up corpus and show the senses of its labels.",
     "train": "Learn a model from a data set.",
     "update": "Add documents and new labels to a model without training everything again.",
     "predict": "Find the best labels of each document.",
     "evaluate": "Measure a model on the test part of a data set, in percent.",
     "senses": "Show the senses of a label, by name or number.",
-    "info": "Show what is in a model: its sizes, slots and parameters.",
+    "info": "Show what is in a model: its sizes, slots, senses and parameters.",
     "serve": "Answer questions about documents over HTTP, until Ctrl-C.",
     "datasets": "List public data sets, say what is known of one, or fetch it.",
     "reproduce": "Run an experiment of the paper, or one beyond it, on a data set.",

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from polyseme.cli.report import print_report
+from polyseme.cli.report import described_senses, print_belief, print_report
 from polyseme.cli.shared import common_options, console, path_argument, plain_table, print_json
 from polyseme.tagger import open_tagger
 
@@ -21,7 +21,7 @@ STALE = (
 @path_argument("model")
 @common_options(threads=False)
 def info(model: Path, n_threads: int | None, seed: int, as_json: bool) -> None:
-    """Show what is in a model: its sizes, slots and parameters."""
+    """Show what is in a model: its sizes, slots, senses and parameters."""
     tagger = open_tagger(model)
     n_bytes = sum(file.stat().st_size for file in model.rglob("*") if file.is_file())
     about, seconds = tagger.sizes(), tagger.phase_seconds
@@ -45,6 +45,7 @@ def info(model: Path, n_threads: int | None, seed: int, as_json: bool) -> None:
         ("slots", f"{about['n_slots']:,}"),
         ("labels by slots", by_copies),
         ("slots a cluster", sizes),
+        ("ambiguous labels", described_senses(about["senses"])),
         ("size on disk", f"{n_bytes / 1e6:,.1f} MB"),
     ]
     if added is not None:
@@ -55,6 +56,8 @@ def info(model: Path, n_threads: int | None, seed: int, as_json: bool) -> None:
         rows.append(("probabilities", texts["calibration"]))
     out = console()
     out.print(plain_table(("Model", str(model)), rows))
+    if about["senses"] is not None:
+        print_belief(out, about["senses"])
     out.print()
     out.print(plain_table(("Parameter", "Value"), about["parameters"].items()))
     if seconds:

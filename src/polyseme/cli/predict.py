@@ -64,8 +64,9 @@ def predict(
     """Find the best labels of each document.
 
     With a model of texts INPUT is a file of texts as "train" takes it, labels not needed,
-    or one text; without INPUT the text comes from stdin. Prints names and probabilities:
-    to be read on a terminal, as TSV elsewhere, as JSON lines with --json.
+    or one text; without INPUT the text comes from stdin. Prints names and probabilities,
+    and of labels that are ambiguous the sense: to be read on a terminal, as TSV elsewhere,
+    as JSON lines with --json.
 
     With a model of matrices INPUT is a sparse or dense matrix of features (.npz, .npy), a
     data folder (its test part, or its training part if there is no other), or a text file

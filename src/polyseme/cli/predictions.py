@@ -26,11 +26,22 @@ EXCERPT = 60
 
 @dataclass(frozen=True)
 class Predicted:
-    """The labels of one document; `text` is None where it is known by its features only."""
+    """The labels of one document.
+
+    Attributes
+    ----------
+    row : int
+    text : str or None
+        None where it is known by its features only.
+    labels : list of Suggestion
+    with_senses : bool
+        Whether the model has labels with several senses; all TSV lines then have that column.
+    """
 
     row: int
     text: str | None
     labels: list[Suggestion]
+    with_senses: bool = False
 
     def as_json(self) -> str:
         """Return a line for machines."""
@@ -38,19 +49,27 @@ class Predicted:
         return json.dumps({"row": self.row, "labels": labels}, ensure_ascii=False)
 
     def as_tsv(self, *, with_row: bool = True) -> Iterator[str]:
-        """Return a line for each label: row, name, score, and URI if there is one."""
+        """Return a line for each label: row, name, score, and perhaps URI and sense.
+
+        All lines of a model have the same columns, so that any reader of tables takes them.
+        """
         for label in self.labels:
             cells = [str(self.row)] if with_row else []
             cells += [_on_one_line(str(label.name)), f"{label.score:.4f}"]
-            yield "\t".join(cells if label.uri is None else [*cells, _on_one_line(label.uri)])
+            if label.uri is not None:
+                cells.append(_on_one_line(label.uri))
+            if self.with_senses:
+                cells.append("" if label.sense is None else _on_one_line(label.sense.name))
+            yield "\t".join(cells)
 
     def for_people(self) -> Iterator[str]:
         """Return the text and its labels for a terminal."""
         shown = "" if self.text is None else excerpt(self.text, EXCERPT)
         yield click.style(f"{self.row}  {shown}", bold=True)
         for label in self.labels:
+            sense = "" if label.sense is None else f" ({label.sense.name})"
             uri = "" if label.uri is None else click.style(f"  {label.uri}", dim=True)
-            yield f"   {label.score:.2f}  {label.name}{uri}"
+            yield f"   {label.score:.2f}  {label.name}{sense}{uri}"
         if not self.labels:
             yield click.style("   no label is probable enough", dim=True)
 
@@ -59,12 +78,12 @@ def predict_all(
     tagger: Tagger, documents: Documents, limit: int, threshold: float | None
 ) -> Iterator[Predicted]:
     """Find the labels of all documents, batch by batch."""
-    row = 0
+    row, with_senses = 0, tagger.n_ambiguous > 0
     for batch in documents.batches:
         found = tagger.suggest(batch, limit, threshold)
         texts = batch if isinstance(batch, list) else [None] * len(found)
         for text, labels in zip(texts, found, strict=True):
-            yield Predicted(row, text, labels)
+            yield Predicted(row, text, labels, with_senses)
             row += 1
 
 

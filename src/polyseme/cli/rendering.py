@@ -1,4 +1,4 @@
-"""How the senses of a label look, shared by ``senses`` and ``demo``."""
+"""How the senses of labels look, shared by ``senses``, ``train`` and ``demo``."""
 
 from __future__ import annotations
 
@@ -7,73 +7,89 @@ from collections.abc import Sequence
 from rich.columns import Columns
 from rich.console import Console
 from rich.panel import Panel
+from rich.table import Table
 from rich.text import Text
 
+from polyseme.cli.shared import plain_table
 from polyseme.inputs.excerpts import excerpt
-from polyseme.senses.describe import Sense
+from polyseme.senses.describe import AmbiguousLabel, Sense
 
-__all__ = ["print_senses"]
+__all__ = ["ambiguous_table", "print_only_meaning", "print_senses", "spoken_share"]
 
 PANEL_WIDTH = 39  # two side by side on 80 columns
 EXCERPT = 70
-NUMBERS = {2: "two", 3: "three", 4: "four", 5: "five"}
 
 
 def print_senses(
-    out: Console,
-    label: str,
-    senses: Sequence[Sense],
-    *,
-    differ: bool = True,
-    titles: Sequence[str] | None = None,
+    out: Console, label: str, senses: Sequence[Sense], *, truths: Sequence[str] | None = None
 ) -> None:
     """Print the senses of a label: panels side by side on a terminal, plain lines elsewhere.
 
     Parameters
     ----------
-    differ : bool
-        Whether to call them senses; else a line says that they are slots of one sense.
-    titles : sequence of str, optional
-        What to call each sense; by default they are numbered.
+    truths : sequence of str, optional
+        What each of them truly is, where that is known.
     """
-    if titles is None:
-        noun = "sense" if differ or len(senses) == 1 else "slot"
-        titles = [f"{noun} {number}" for number in range(1, len(senses) + 1)]
-    bodies = [_body(sense) for sense in senses]
-    if not differ and len(senses) > 1:
-        n = NUMBERS.get(len(senses), str(len(senses)))
-        out.print(
-            f"The words of these {n} slots hardly differ: by them, the label is in {n} clusters, "
-            f"not in {n} senses.\n",
-            soft_wrap=True,
-        )
+    truths = truths or [""] * len(senses)
+    titles = [_called(sense.name) for sense in senses]
+    bodies = [_body(sense, truth) for sense, truth in zip(senses, truths, strict=True)]
     if not out.is_terminal:
         for title, body in zip(titles, bodies, strict=True):
-            out.print(Text(f"{label}, {title}"))
+            out.print(Text(f"{label}: {title}"), soft_wrap=True)
             out.print(body, soft_wrap=True)
             out.print()
         return
     panels = [
-        Panel(body, title=Text(f"{label}: {title}", style="bold"), width=PANEL_WIDTH)
+        Panel(body, title=Text(title, style="bold"), width=PANEL_WIDTH)
         for title, body in zip(titles, bodies, strict=True)
     ]
     out.print(Columns(panels, padding=(0, 1)))
 
 
-def _body(sense: Sense) -> Text:
-    parts = {
-        "words": _listed([name for name, _ in sense.strongest]),
-        "beside": _listed(sense.neighbours),
-        "reached": f"by {sense.share:.0%} of its documents, in cluster {sense.cluster}",
+def print_only_meaning(out: Console, meaning: Sense) -> None:
+    """Print what goes with a label that has one meaning."""
+    out.print(_lines(_what_goes_with(meaning)), soft_wrap=True)
+
+
+def ambiguous_table(found: Sequence[AmbiguousLabel]) -> Table:
+    """Lay out labels with the names of their senses, a line each."""
+    rows = [
+        (one.name, spoken_share(one.ambiguity), "\n".join(map(_called, one.senses)))
+        for one in found
+    ]
+    return plain_table(("Most ambiguous labels", "Probability", "Senses"), rows, numbers=[1])
+
+
+def spoken_share(share: float) -> str:
+    """Return a probability in percent, never one that claims to be sure."""
+    if share >= 0.995:
+        return "over 99%"
+    return "under 1%" if share < 0.005 else f"{share:.0%}"
+
+
+def _called(name: str) -> str:
+    return name or "the rest"  # where nothing tells a sense apart
+
+
+def _body(sense: Sense, truth: str) -> Text:
+    n = sense.n_documents
+    share = {"share": f"{sense.share:.0%}, {n:,} document{'' if n == 1 else 's'}"}
+    return _lines(({"truth": truth} if truth else {}) | share | _what_goes_with(sense))
+
+
+def _what_goes_with(sense: Sense) -> dict[str, str]:
+    listed: dict[str, Sequence[object]] = {
+        "labels": [name for name, _ in sense.labels],
+        "words": [name for name, _ in sense.words],
+        "rows": sense.documents,
     }
-    if sense.documents:
-        parts["rows"] = _listed(sense.documents)
+    parts = {name: ", ".join(map(str, found)) for name, found in listed.items() if found}
     if sense.examples:
         parts["such as"] = excerpt(sense.examples[0], EXCERPT)
+    return parts
+
+
+def _lines(parts: dict[str, str]) -> Text:
     return Text("\n").join(
         Text.assemble((f"{name}: ", "dim"), value) for name, value in parts.items()
     )
-
-
-def _listed(names: Sequence[object]) -> str:
-    return ", ".join(map(str, names)) or "none"

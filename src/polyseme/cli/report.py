@@ -8,10 +8,22 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from polyseme.cli.rendering import ambiguous_table
 from polyseme.cli.shared import plain_table
+from polyseme.senses.layer import SHOWN_FROM
 from polyseme.tagger import Tagger
 
-__all__ = ["print_report", "print_sizes", "seconds_table"]
+__all__ = [
+    "described_evidence",
+    "described_senses",
+    "print_ambiguous",
+    "print_belief",
+    "print_report",
+    "print_sizes",
+    "seconds_table",
+]
+
+N_AMBIGUOUS = 5  # labels that a report of training names
 
 
 def print_report(out: Console, report: dict[str, Any]) -> None:
@@ -39,6 +51,61 @@ def print_report(out: Console, report: dict[str, Any]) -> None:
         out.print(f"Probabilities above 0.1 are off by {100 * error:.1f} points on average.")
     if "threshold" in report:
         out.print(described_cut(report["threshold"]), soft_wrap=True)
+
+
+def print_ambiguous(out: Console, tagger: Tagger) -> None:
+    """Print the most ambiguous labels, and how far to believe that; nothing if there are none."""
+    senses, found = tagger.sizes()["senses"], tagger.ambiguous_labels(N_AMBIGUOUS)
+    if not found:
+        return
+    out.print(ambiguous_table(found))
+    out.print(f"{described_senses(senses)} are likely ambiguous.")
+    print_belief(out, senses)
+    out.print()
+
+
+def print_belief(out: Console, senses: dict[str, Any]) -> None:
+    """Print, where it is known, how reliable it is which labels are ambiguous, and in what way."""
+    for sentence in (
+        described_reliability(senses["calibration"]),
+        described_evidence(senses["evidence"]),
+    ):
+        if sentence:
+            out.print(sentence, soft_wrap=True)
+
+
+def described_senses(senses: dict[str, Any] | None) -> str:
+    """Say how many labels are ambiguous, by what `Tagger.sizes` has of senses."""
+    if senses is None:
+        return "not looked for"
+    return f"{senses['n_ambiguous']:,} of {senses['n_judged']:,} labels that were judged"
+
+
+def described_reliability(calibration: dict[str, Any]) -> str:
+    """Say how reliable the probability of being ambiguous proved; nothing if that is not known."""
+    rows = calibration.get("reliability", ())
+    shown = [row for row in rows if row["from"] >= SHOWN_FROM]
+    n = sum(row["n"] for row in shown)
+    if n == 0:
+        return ""
+    expected, observed = (
+        sum(row["n"] * row[key] for row in shown) / n for key in ("predicted", "observed")
+    )
+    return (
+        "Tried on labels that were fused on purpose, and on others, which it was not learned "
+        f"from: of {n:,} that it takes for ambiguous {observed:.0%} are fused, {expected:.0%} "
+        "were expected."
+    )
+
+
+def described_evidence(evidence: str) -> str:
+    """Say what told senses apart, where it was not the other labels of documents."""
+    if evidence == "labels":
+        return ""
+    return (
+        f"Documents have one label each, so senses were told apart by their {evidence} alone, "
+        "which is less certain."
+    )
 
 
 def seconds_table(seconds: dict[str, float]) -> Table:

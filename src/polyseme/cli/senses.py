@@ -1,4 +1,4 @@
-"""``polyseme senses``: the senses of a label, or the labels that were split most."""
+"""``polyseme senses``: the senses of a label, or the labels that are most likely ambiguous."""
 
 from __future__ import annotations
 
@@ -7,15 +7,26 @@ from pathlib import Path
 from typing import Any
 
 import click
+from rich.text import Text
 
 from polyseme.cli.corpus_options import reading_options
 from polyseme.cli.documents import Labelled, read_labelled
 from polyseme.cli.errors import note
-from polyseme.cli.rendering import print_senses
-from polyseme.cli.shared import common_options, console, path_argument, plain_table, print_json
+from polyseme.cli.rendering import (
+    ambiguous_table,
+    print_only_meaning,
+    print_senses,
+    spoken_share,
+)
+from polyseme.cli.report import described_evidence
+from polyseme.cli.shared import common_options, console, path_argument, print_json
+from polyseme.senses.describe import Sense
+from polyseme.senses.layer import SHOWN_FROM, SenseLayer
 from polyseme.tagger import Tagger, open_tagger
 
 __all__ = ["senses"]
+
+NUMBERS = {2: "two", 3: "three", 4: "four", 5: "five"}
 
 
 @click.command(epilog="Example: polyseme senses models/eurlex tank --data data/eurlex")
@@ -25,7 +36,15 @@ __all__ = ["senses"]
     "--data",
     metavar="DATA",
     type=click.Path(path_type=Path),
-    help="Training data, to list the documents of each sense.",
+    help="Documents with labels, to list those of each sense.",
+)
+@click.option(
+    "--at-least",
+    type=click.FloatRange(0, 1),
+    default=SHOWN_FROM,
+    metavar="P",
+    help="Take labels for ambiguous that are with this probability; 0.5 by default. With 0 "
+    "every label is shown as its documents are best split.",
 )
 @click.option(
     "-n",
@@ -33,7 +52,7 @@ __all__ = ["senses"]
     default=10,
     metavar="N",
     type=click.IntRange(min=1),
-    help="How many words, neighbours, documents or labels to list; 10 by default.",
+    help="How many labels, words or documents to list; 10 by default.",
 )
 @reading_options
 @common_options()
@@ -41,6 +60,7 @@ def senses(
     model: Path,
     label: str | None,
     data: Path | None,
+    at_least: float,
     n_shown: int,
     n_threads: int | None,
     seed: int,
@@ -49,13 +69,19 @@ def senses(
 ) -> None:
     """Show the senses of a label, by name or number.
 
-    Each sense is a slot: its strongest words, the labels beside it in its cluster, and how
-    many of the label's documents reach it. Without LABEL, lists the labels that were split
-    most.
+    Each sense is called by what tells it from the label's others: the labels that go with
+    it, or else its words. Also shown are its share of the label's documents and some of
+    these. Without LABEL, lists the labels that are most likely ambiguous.
     """
     tagger = open_tagger(model, n_jobs=n_threads)
+    layer = tagger.classifier.senses_
+    if layer is None:
+        raise ValueError(
+            f"{model} has no senses: it was trained with --senses none, or by a version that did "
+            "not look for any; train it again to find them."
+        )
     if label is None:
-        _list_most_split(tagger, n_shown, as_json)
+        _list_most_ambiguous(tagger, layer, n_shown, at_least, as_json)
         return
     number = tagger.label_number(label)
     known = Labelled(None)
@@ -66,25 +92,60 @@ def senses(
         known.documents,
         known.labels,
         texts=known.texts,
-        n_features=n_shown,
-        n_neighbours=n_shown,
+        at_least=at_least,
+        n_labels=n_shown,
+        n_words=n_shown,
         n_documents=n_shown,
     )
-    name, differ = tagger.label_name(number), tagger.slots_differ(number)
+    about = tagger.labels.summary(number)
     if as_json:
-        listed = [dataclasses.asdict(sense) for sense in found]
-        print_json({"label": number, "name": name, "slots_differ": differ, "senses": listed})
+        print_json(
+            {
+                "label": number,
+                "name": about.name,
+                "n_documents": about.n_documents,
+                "ambiguity": about.ambiguity,
+                "evidence": layer.evidence,
+                "senses": [dataclasses.asdict(sense) for sense in found],
+            }
+        )
         return
-    print_senses(console(), str(name), found, differ=differ)
+    out = console()
+    sentence = _sentence(str(about.name), about.n_documents, about.ambiguity, found)
+    out.print(Text(sentence), soft_wrap=True)
+    if len(found) == 1:
+        print_only_meaning(out, found[0])
+        return
+    if layer.evidence != "labels":
+        out.print(described_evidence(layer.evidence), soft_wrap=True)
+    out.print()
+    print_senses(out, str(about.name), found)
 
 
-def _list_most_split(tagger: Tagger, n_labels: int, as_json: bool) -> None:
-    found = tagger.most_split(n_labels)
+def _sentence(name: str, n_documents: int, ambiguity: float | None, found: list[Sense]) -> str:
+    counted = f"{n_documents:,} document{'' if n_documents == 1 else 's'}"
+    if ambiguity is None:
+        return f"{name} has {counted}, too few to judge; it is taken to have one meaning."
+    likely = f"the probability that it is ambiguous is {spoken_share(ambiguity)}"
+    if len(found) == 1:
+        return f"{name} has one meaning, as far as its {counted} tell: {likely}."
+    n = NUMBERS.get(len(found), str(len(found)))
+    if ambiguity < SHOWN_FROM:
+        return f"{name} rather has one meaning: {likely}. Its {counted}, split in {n}:"
+    return f"{name} has {n} senses, as far as its {counted} tell: {likely}."
+
+
+def _list_most_ambiguous(
+    tagger: Tagger, layer: SenseLayer, n_labels: int, at_least: float, as_json: bool
+) -> None:
+    found = tagger.ambiguous_labels(n_labels, at_least=at_least)
     if as_json:
-        print_json([{"label": label, "split": split} for label, split in found])
+        print_json([one._asdict() for one in found])
         return
     if not found:
-        note("no label of this model is split: none has documents that only one slot reaches.")
+        note(f"none of the {layer.n_judged:,} labels that were judged is likely ambiguous.")
         return
-    rows = [(label, f"{split:.3f}") for label, split in found]
-    console().print(plain_table(("Label", "Split"), rows, numbers=[1]))
+    out = console()
+    out.print(ambiguous_table(found))
+    if layer.evidence != "labels":
+        out.print(described_evidence(layer.evidence), soft_wrap=True)

@@ -10,8 +10,8 @@ import click
 from polyseme import XRLinear
 from polyseme.cli.corpus_options import take, training_options
 from polyseme.cli.estimator_options import estimator_from, parameter_options
-from polyseme.cli.report import print_report, print_sizes, seconds_table
-from polyseme.cli.shared import console, json_option, path_argument, plain_table, print_json
+from polyseme.cli.report import print_ambiguous, print_report, print_sizes, seconds_table
+from polyseme.cli.shared import console, json_option, path_argument, print_json
 from polyseme.cli.training_jobs import job_for
 from polyseme.files.kinds import method_named
 from polyseme.files.model_folder import check_target
@@ -89,14 +89,13 @@ def train(
 
 
 def _print(tagger: Tagger, output: Path, seconds: dict[str, float], as_json: bool) -> None:
-    split = tagger.most_split()
     if as_json:
         print_json(
             {
                 "model": str(output),
                 **tagger.sizes(),
                 **tagger.about_texts(),
-                "most_split": [{"label": label, "split": share} for label, share in split],
+                "most_ambiguous": [one._asdict() for one in tagger.ambiguous_labels()],
                 "seconds": seconds,
             }
         )
@@ -106,9 +105,6 @@ def _print(tagger: Tagger, output: Path, seconds: dict[str, float], as_json: boo
     if tagger.report:
         out.print()
         print_report(out, tagger.report)
-    if split:
-        out.print()
-        labels = [(label, f"{share:.3f}") for label, share in split]
-        out.print(plain_table(("Most split labels", "Split"), labels, numbers=[1]))
     out.print()
+    print_ambiguous(out, tagger)
     print_sizes(out, output, tagger)

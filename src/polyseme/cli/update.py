@@ -17,7 +17,7 @@ from polyseme.cli.corpus_options import (
     vocabulary_option,
 )
 from polyseme.cli.errors import note
-from polyseme.cli.report import print_sizes, seconds_table
+from polyseme.cli.report import described_senses, print_sizes, seconds_table
 from polyseme.cli.shared import common_options, console, path_argument, plain_table, print_json
 from polyseme.files.model_folder import check_target
 from polyseme.machine.progress import Progress
@@ -126,7 +126,7 @@ def _old_records(
 
 
 def _print(place: Path, model: TextModel, done: Update, seconds: dict[str, float]) -> None:
-    out = console()
+    out, tagger = console(), tagger_for(model)
     out.print(seconds_table(seconds))
     out.print()
     figures = [
@@ -136,10 +136,11 @@ def _print(place: Path, model: TextModel, done: Update, seconds: dict[str, float
         ("reach of known labels", _percent(done.known_reach)),
         ("reach of new labels", _percent(done.new_reach)),
         ("unknown words", _percent(done.unknown_words)),
+        ("ambiguous labels", described_senses(tagger.sizes()["senses"])),
         ("full training due", "yes" if done.full_training_due else "no"),
     ]
     out.print(plain_table(("Update", ""), figures))
-    print_sizes(out, place, tagger_for(model))
+    print_sizes(out, place, tagger)
 
 
 def _percent(share: float | None) -> str:

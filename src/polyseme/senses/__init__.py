@@ -8,8 +8,10 @@ slots of a label (`slots`) with their words (`words`), the slot that a document 
 """
 
 from polyseme.senses.describe import (
+    AmbiguousLabel,
     Sense,
     ambiguity,
+    ambiguous_labels,
     most_ambiguous,
     sense_name,
     senses_in,
@@ -19,10 +21,12 @@ from polyseme.senses.layer import SenseLayer
 from polyseme.senses.slots import Slot, label_number, slots_of
 
 __all__ = [
+    "AmbiguousLabel",
     "Sense",
     "SenseLayer",
     "Slot",
     "ambiguity",
+    "ambiguous_labels",
     "label_number",
     "most_ambiguous",
     "sense_name",

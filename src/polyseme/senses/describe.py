@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -21,8 +21,10 @@ if TYPE_CHECKING:
     from polyseme.estimators.partitioned import PartitionedClassifier as Model
 
 __all__ = [
+    "AmbiguousLabel",
     "Sense",
     "ambiguity",
+    "ambiguous_labels",
     "most_ambiguous",
     "sense_name",
     "senses_in",
@@ -70,6 +72,26 @@ class Sense:
     word_numbers: list[int] = field(default_factory=list)
 
 
+class AmbiguousLabel(NamedTuple):
+    """A label that is likely ambiguous.
+
+    Attributes
+    ----------
+    label : int
+    name : str or int
+        Its number where the model knows no names.
+    ambiguity : float
+        How likely it is ambiguous.
+    senses : list of str
+        The names of its senses, the one with most documents first.
+    """
+
+    label: int
+    name: str | int
+    ambiguity: float
+    senses: list[str]
+
+
 def ambiguity(model: Model) -> npt.NDArray[np.float32]:
     """Return how likely each label is ambiguous, shape (n_labels,).
 
@@ -91,15 +113,40 @@ def most_ambiguous(
     list of (name or number, float)
         With that probability, highest first; of equal ones the more frequent first.
     """
+    likely = _by_ambiguity(model.senses_, model.label_counts_, at_least)[:n]
+    return [(label_name(model, label), probability) for label, probability in likely]
+
+
+def ambiguous_labels(
+    model: Model, n: int = 10, *, at_least: float = SHOWN_FROM
+) -> list[AmbiguousLabel]:
+    """Return what `most_ambiguous` does, with the names of the senses of each label."""
     layer = model.senses_
     if layer is None:
         return []
-    likely = np.flatnonzero(layer.probabilities >= at_least)
-    counts = model.label_counts_[layer.labels[likely]]
-    order = likely[np.lexsort((likely, -counts, -layer.probabilities[likely]))][:n]
     return [
-        (label_name(model, int(layer.labels[i])), float(layer.probabilities[i])) for i in order
+        AmbiguousLabel(
+            label,
+            label_name(model, label),
+            probability,
+            [sense_name(model, sense) for sense in layer.senses_of(label, at_least=0)],
+        )
+        for label, probability in _by_ambiguity(layer, model.label_counts_, at_least)[:n]
     ]
+
+
+def _by_ambiguity(
+    layer: SenseLayer | None, label_counts: npt.NDArray[Any], at_least: float
+) -> list[tuple[int, float]]:
+    """Return likely ambiguous labels with that probability, most likely and frequent first."""
+    if layer is None:
+        return []
+    likely = np.flatnonzero(layer.probabilities >= at_least)
+    counts = label_counts[layer.labels[likely]]
+    order = likely[np.lexsort((likely, -counts, -layer.probabilities[likely]))]
+    return list(
+        zip(layer.labels[order].tolist(), layer.probabilities[order].tolist(), strict=True)
+    )
 
 
 def senses_of(
@@ -151,7 +198,7 @@ def senses_of(
         rows = layer.typical[sense]
         found.append(
             Sense(
-                name=_called(labels, features),
+                name=sense_name(model, sense),
                 share=float(layer.counts[sense] / total),
                 n_documents=int(layer.counts[sense]),
                 labels=labels,
