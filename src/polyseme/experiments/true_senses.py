@@ -9,6 +9,7 @@ parts. Nothing that is predicted may change.
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -63,7 +64,7 @@ FUSIONS = {
     "easy pairs": Fusion("easy"),
     "random, 3 parts": Fusion("hard", 3),
     "random, 5 parts": Fusion("hard", 5),
-    "random pairs of rare labels": Fusion("hard", least=3, most=10),
+    "pairs of rare labels": Fusion("hard", least=3, most=10),
 }
 NOT_FUSED = "nothing fused"
 COMPARED = ("random pairs", NOT_FUSED)  # with the same model without senses
@@ -338,7 +339,8 @@ def _draw(results: Results) -> Figure:
     for axis, (which, label) in zip(axes, naming.items(), strict=False):
         _draw_naming(axis, results, which)
         axis.set_ylabel(label)
-    axes[1].legend(fontsize=6)
+    names = axes[0].get_legend_handles_labels()
+    figure.legend(*names, loc="outside lower center", ncols=3, fontsize=7)
     _draw_reliability(axes[2], results)
     _draw_numbers(axes[3], results)
     return figure
@@ -372,19 +374,19 @@ def _draw_numbers(axis: Axes, results: Results) -> None:
         axis.bar(range(len(FUSIONS)), percent, 0.7, below, color=colour, label=str(n))
         below += percent
     axis.set_ylabel("senses shown, % of fused labels")
-    axis.legend(fontsize=6, title="senses", title_fontsize=6)
+    axis.legend(fontsize=6, loc="upper left", bbox_to_anchor=(1, 1))
     _name_fusions(axis)
 
 
 def _name_fusions(axis: Axes) -> None:
-    names = [title.replace(" of ", "\nof ").replace(", ", ",\n") for title in FUSIONS]
+    names = [fill(title, 8) for title in FUSIONS]
     axis.set_xticks(range(len(names)), labels=names, fontsize=6)
 
 
 EXPERIMENTS = (
     Experiment(
         name="true-senses",
-        summary="Labels fused on purpose: are senses their parts, and is their ambiguity seen?",
+        summary="Labels fused on purpose: whether senses are their parts, and ambiguity is seen.",
         methods=_methods,
         sections=_sections,
         draw=_draw,
