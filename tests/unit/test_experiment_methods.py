@@ -9,7 +9,7 @@ from polyseme import XRLinear
 from polyseme.datasets import Dataset
 from polyseme.experiments import all_experiments
 from polyseme.experiments.cells import Cell, Results
-from polyseme.experiments.choices import RowsOfMatcher
+from polyseme.experiments.choices import RowsOfMatcher, run_with_rows
 from polyseme.experiments.definition import Method
 from polyseme.experiments.equal_cost import SECOND_SEED, run_two_trees
 from polyseme.experiments.measuring import measure
@@ -18,6 +18,7 @@ from polyseme.experiments.published import PAPER, PLAIN
 from polyseme.experiments.shared_training import fit_once_and_measure
 from polyseme.experiments.tables import Table
 from polyseme.experiments.tuning import run_candidate
+from polyseme.machine import phases
 from tests.small_data import two_senses
 
 SMALL = {"max_leaf_size": 10, "beam_size": 2}
@@ -63,6 +64,13 @@ def test_rows_of_the_matcher_leave_those_of_the_ranker_alone(problem):
     model.matcher_rows = "both"
     assert model.make_matcher().training_rows == "both"
     assert model.training_rows == "teacher-forcing"
+
+
+def test_models_with_rows_of_the_matcher_are_trained_without_senses(problem):
+    options = {"matcher_rows": "both"}
+    figures = run_with_rows(problem, Method("any", SMALL, options, run_with_rows), seed=0)
+    assert phases.SENSES not in figures["phase_seconds"]
+    assert phases.TRAINING_RANKER in figures["phase_seconds"]
 
 
 def test_the_papers_settings_are_those_of_its_appendix():

@@ -12,6 +12,7 @@ from polyseme.experiments.statistics import (
     hits_to_text,
     mean_and_deviation,
 )
+from polyseme.experiments.tables import interval_text
 
 
 def text_of(*first_places):
@@ -40,6 +41,14 @@ def test_a_comparison_of_seeds_is_the_paired_t_interval():
     assert found.margin == pytest.approx((high - low) / 2)
     assert found.n_seeds == 3
     assert not found.is_clear
+
+
+def test_an_interval_is_that_of_students_t():
+    values = [0.5, 0.75, 0.625]
+    low, high = stats.t.interval(0.95, 2, loc=0.625, scale=stats.sem(values))
+    assert interval_text(values) == f"0.625 [{low:.3f}, {high:.3f}]"
+    assert interval_text([0.5]) == "0.500"
+    assert interval_text([]) == ""
 
 
 def test_one_seed_alone_says_nothing_of_chance():

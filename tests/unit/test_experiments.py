@@ -7,6 +7,7 @@ import os
 import sys
 import time
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -21,12 +22,14 @@ from polyseme.experiments.equal_cost import average_top_k
 from polyseme.experiments.figures import save_figure
 from polyseme.experiments.measuring import accuracy, measure, prediction_times
 from polyseme.experiments.memory_guard import MemoryGuard
-from polyseme.experiments.problem import Problem
+from polyseme.experiments.problem import Problem, all_parameters
 from polyseme.experiments.report import sections_of, write_report
 from polyseme.experiments.run_names import run_named
 from polyseme.experiments.runner import run_experiment
 from polyseme.experiments.tables import PRECISIONS, Table, to_markdown
 from tests.small_data import topics
+
+RECORDED = Path(__file__).parents[2] / "experiments" / "results"
 
 
 def problem_of(seed=0, **others):
@@ -318,6 +321,18 @@ def test_single_documents_are_timed_apart_from_all_at_once():
     taken = prediction_times(lambda X: time.sleep(0.001 * X.shape[0]), np.zeros((100, 1)))
     assert 1000 <= taken["prediction_us"] < 20_000
     assert 1000 <= taken["one_document_us"] < 20_000
+
+
+def test_senses_are_found_where_they_are_asked_for_and_are_no_part_of_a_method(problem):
+    assert problem.fit({}, seed=0).senses_ is None
+    assert problem.fit({"senses": "induce"}, seed=0).senses_ is not None
+    assert Method("a").settings == Method("a", {"senses": "induce"}).settings
+
+
+@pytest.mark.parametrize("file", sorted(RECORDED.glob("*/*.json")), ids=lambda file: file.stem)
+def test_recorded_cells_know_the_same_parameters_as_methods_do_now(file):
+    known = set(all_parameters({}))
+    assert all(set(cell.settings["parameters"]) == known for cell in Results.load(file).cells)
 
 
 def test_methods_of_one_seed_share_the_tree(problem):

@@ -9,6 +9,7 @@ from polyseme.experiments.label_fusion import (
     MODES,
     balanced_groups,
     fuse_columns,
+    fuse_half,
     fused_names,
     group_labels,
 )
@@ -105,6 +106,41 @@ def test_fusing_leaves_the_matrix_as_it_was():
     before = Y.toarray()
     fuse_columns(Y, np.arange(12) // 2)
     assert np.array_equal(before, Y.toarray())
+
+
+@pytest.mark.parametrize("mode", MODES)
+@given(n_parts=st.integers(2, 4), least=st.integers(1, 14), seed=st.integers(0, 3))
+@settings(max_examples=15, deadline=None)
+def test_half_of_the_frequent_labels_are_fused_and_the_others_keep_their_order(
+    mode, n_parts, least, seed
+):
+    data = topics(50, n_documents=300)
+    counts = np.asarray(data.Y.sum(axis=0)).ravel()
+    most = 16
+    numbers, n_fused = fuse_half(data.X, data.Y, n_parts, mode, least=least, most=most, seed=seed)
+    fused, stay = np.flatnonzero(numbers < n_fused), np.flatnonzero(numbers >= n_fused)
+    assert ((counts[fused] >= least) & (counts[fused] <= most)).all()
+    assert n_fused == np.count_nonzero((counts >= least) & (counts <= most)) // 2 // n_parts
+    assert np.bincount(numbers[fused], minlength=n_fused).tolist() == [n_parts] * n_fused
+    assert numbers[stay].tolist() == list(range(n_fused, n_fused + len(stay)))
+
+
+def test_each_mode_fuses_the_same_half_and_another_seed_another():
+    data = topics(50, n_documents=300)
+    drawn = {}
+    for mode in MODES:
+        numbers, n_fused = fuse_half(data.X, data.Y, 2, mode, least=8, seed=1)
+        drawn[mode] = set(np.flatnonzero(numbers < n_fused))
+    assert drawn["easy"] == drawn["medium"] == drawn["hard"]
+    numbers, n_fused = fuse_half(data.X, data.Y, 2, "hard", least=8, seed=2)
+    assert set(np.flatnonzero(numbers < n_fused)) != drawn["hard"]
+
+
+def test_where_no_label_is_frequent_enough_none_is_fused():
+    data = topics(12)
+    numbers, n_fused = fuse_half(data.X, data.Y, 2, "easy", least=1000)
+    assert n_fused == 0
+    assert numbers.tolist() == list(range(12))
 
 
 def test_names_are_those_of_the_parts():

@@ -12,7 +12,9 @@ from polyseme.estimators.xr_linear import XRLinear
 from polyseme.experiments.separation import (
     FIGURES,
     GoneTo,
+    judge_naming,
     judge_separation,
+    pairs_with_one_part,
     where_documents_go,
 )
 from tests.small_data import two_senses
@@ -165,6 +167,55 @@ def test_nothing_to_judge_is_no_number():
     figures = judge_separation(gone_to([], [], [])).means()
     assert figures["n_judged"] == 0
     assert math.isnan(figures[PURITY])
+
+
+def test_pairs_have_exactly_one_part_of_a_fused_label():
+    Y = sp.csr_array(np.array([[1, 0, 1], [1, 1, 0], [0, 1, 1], [0, 0, 0]]))
+    document, label, part = pairs_with_one_part(Y, [1, 1, 0])
+    assert document.tolist() == [0, 0, 2, 2]
+    assert label.tolist() == [0, 1, 0, 1]
+    assert part.tolist() == [2, 0, 2, 1]
+
+
+def test_senses_stand_for_parts_as_most_training_documents_say():
+    # Sense 7 is part 4 and sense 8 part 5, by two of three training documents each.
+    train = gone_to([0] * 6, [4, 4, 5, 5, 5, 4], [7, 7, 7, 8, 8, 8])
+    test = gone_to([0] * 4, [4, 5, 4, 5], [7, 8, 8, 7])
+    figures = judge_naming(train, test)
+    assert figures == {"right": 0.5, "right_by_chance": 0.5, "right_by_documents": 0.5}
+    assert judge_naming(train, train)["right"] == pytest.approx(4 / 6)
+
+
+def test_two_senses_never_stand_for_the_same_part():
+    # Both senses have more of part 0, but the second stands for part 1 in the best of all ways.
+    train = gone_to([0] * 9, [0] * 7 + [1, 1], [0, 0, 0, 0, 1, 1, 1, 1, 1])
+    test = gone_to([0] * 4, [1, 1, 1, 0], [1] * 4)
+    assert judge_naming(train, test)["right"] == 0.75
+    # A third sense stands for nothing.
+    train = gone_to([0] * 5, [0, 0, 1, 1, 0], [0, 0, 1, 1, 2])
+    assert judge_naming(train, gone_to([0, 0], [0, 1], [2, 2]))["right"] == 0
+
+
+def test_a_whole_label_stands_for_its_larger_part():
+    train = gone_to([0] * 5, [3, 3, 2, 2, 2], [-1] * 5)
+    test = gone_to([0] * 4, [2, 2, 2, 3], [-1] * 4)
+    assert judge_naming(train, test)["right"] == judge_naming(train, test)["right_by_chance"]
+    assert judge_naming(train, test)["right"] == 0.75
+
+
+def test_right_senses_are_counted_label_by_label_or_document_by_document():
+    train = gone_to([0, 0, 1, 1], [0, 1, 2, 3], [0, 1, 2, 3])
+    test = gone_to([0, 1, 1, 1], [0, 2, 2, 3], [1, 2, 2, 3])  # label 0 wrong, label 1 right
+    figures = judge_naming(train, test)
+    assert figures["right"] == 0.5
+    assert figures["right_by_documents"] == 0.75
+    assert figures["right_by_chance"] == pytest.approx((0 + 5 / 9) / 2)
+
+
+def test_a_sense_without_training_documents_is_never_right():
+    train = gone_to([0, 0], [0, 1], [0, 1])
+    assert judge_naming(train, gone_to([0, 5], [0, 9], [2, 2]))["right"] == 0
+    assert math.isnan(judge_naming(train, gone_to([], [], []))["right"])
 
 
 def test_documents_go_to_the_slot_of_the_best_matched_cluster():

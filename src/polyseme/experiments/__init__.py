@@ -69,7 +69,15 @@ if TYPE_CHECKING:
 
 __all__ = ["MODULES", "all_experiments"]
 
-MODULES = ("published", "fused_labels", "example", "choices", "equal_cost", "tuning")
+MODULES = (
+    "published",
+    "fused_labels",
+    "example",
+    "true_senses",
+    "choices",
+    "equal_cost",
+    "tuning",
+)
 
 
 def all_experiments() -> dict[str, Experiment]:

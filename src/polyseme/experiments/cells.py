@@ -26,6 +26,8 @@ NO_NUMBERS: dict[str, type] = {
     "reaches_after": list,
     "phase_seconds": dict,
     "examples": list,
+    "reliability": list,
+    "n_senses": dict,
 }
 
 

@@ -202,9 +202,7 @@ class RowsOfMatcher(XRLinear):
 @run_named("rows of the matcher")
 def run_with_rows(problem: Problem, method: Method, seed: int) -> Figures:
     """Train with rows for the matcher from the options, for the ranker from the parameters."""
-    model = RowsOfMatcher(
-        **method.parameters, random_state=seed, n_jobs=problem.n_threads, verbose=0
-    )
+    model = RowsOfMatcher(**problem.estimator(method.parameters, seed).get_params())
     model.matcher_rows = method.options["matcher_rows"]
     return measure(model.fit(problem.X_train, problem.Y_train), problem)
 

@@ -31,7 +31,7 @@ from polyseme.experiments.separation import (
     where_documents_go,
 )
 from polyseme.experiments.tables import Table
-from polyseme.senses.describe import senses_of
+from polyseme.senses.slots import Slot, slots_of
 
 __all__ = ["EXPERIMENTS", "choose_places", "telling_words"]
 
@@ -139,20 +139,23 @@ class _Describing:
             "n_documents": int(judged.n_documents[position]),
             "nmi": float(judged.seen[NMI][position]),
             "nmi_by_chance": float(judged.by_chance[NMI][position]),
-            "slots": [self.slot(sense, label, own) for sense in senses_of(self.model, label)],
+            "slots": [self.slot(slot, label, own) for slot in self.slots_of(label)],
         }
 
-    def slot(self, sense: Any, label: int, own: GoneTo) -> dict[str, Any]:
-        there = own.only(own.slot == sense.slot)
+    def slots_of(self, label: int) -> list[Slot]:
+        return slots_of(self.model, label, n_words=N_WORDS, n_neighbours=N_NEIGHBOURS)
+
+    def slot(self, slot: Slot, label: int, own: GoneTo) -> dict[str, Any]:
+        there = own.only(own.slot == slot.slot)
         surest = np.argsort(-there.score, kind="stable")[:N_DOCUMENTS]
         parts = Counter(map(self.part_name, there.part))
         return {
-            "cluster": sense.cluster,
+            "cluster": slot.cluster,
             "n_documents": len(there.part),
             "of_part": {part: parts[part] for part in self.names[label]},
-            "strongest": self.strongest(sense),
-            "words": self.words(there, own.only(own.slot != sense.slot)),
-            "neighbours": [" + ".join(self.names[i]) for i in sense.neighbours[:N_NEIGHBOURS]],
+            "strongest": self.strongest(slot),
+            "words": self.words(there, own.only(own.slot != slot.slot)),
+            "neighbours": [" + ".join(self.names[i]) for i in slot.neighbours],
             "documents": [
                 {
                     "document": int(there.document[i]),
@@ -168,11 +171,9 @@ class _Describing:
         names = self.problem.dataset.label_names
         return f"label {part}" if names is None else names[int(part)]
 
-    def strongest(self, sense: Any) -> list[str]:
+    def strongest(self, slot: Slot) -> list[str]:
         names = self.problem.dataset.feature_names
-        return (
-            [] if names is None else [names[feature] for feature, _ in sense.strongest[:N_WORDS]]
-        )
+        return [] if names is None else [names[word.feature] for word in slot.words]
 
     def words(self, there: GoneTo, elsewhere: GoneTo) -> list[str]:
         if self.texts is None or len(there.part) == 0:

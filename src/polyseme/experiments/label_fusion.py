@@ -21,7 +21,14 @@ from polyseme.inputs.features import check_features
 from polyseme.inputs.labels import check_labels
 from polyseme.partition.label_tree import MAX_FEATURES
 
-__all__ = ["MODES", "balanced_groups", "fuse_columns", "fused_names", "group_labels"]
+__all__ = [
+    "MODES",
+    "balanced_groups",
+    "fuse_columns",
+    "fuse_half",
+    "fused_names",
+    "group_labels",
+]
 
 MODES = ("easy", "medium", "hard")
 SETS_PER_MEDIUM_GROUP = 32
@@ -65,6 +72,50 @@ def group_labels(X: Any, Y: Any, n_fused: int, mode: str, *, seed: int = 0) -> I
         return _numbers_of(balanced_groups(features, n_fused, rng), n_fused, n_labels)
     similar = balanced_groups(features, SETS_PER_MEDIUM_GROUP * n_fused, rng)
     return _numbers_of((rng.permutation(group) for group in similar), n_fused, n_labels)
+
+
+def fuse_half(
+    X: Any,
+    Y: Any,
+    n_parts: int,
+    mode: str,
+    *,
+    least: int,
+    most: int | None = None,
+    seed: int = 0,
+) -> tuple[Ints, int]:
+    """Fuse half of the labels that are frequent enough; the others stay what they are.
+
+    Parameters
+    ----------
+    X : sparse matrix, shape (n_documents, n_features)
+    Y : sparse 0/1 matrix, shape (n_documents, n_labels)
+    n_parts : int
+        How many labels become one.
+    mode : str
+        As for `group_labels`. The same seed draws the same half for each.
+    least, most : int
+        Training documents of a label that may be fused; no limit if `most` is None.
+
+    Returns
+    -------
+    fused_label : ndarray of int64, shape (n_labels,)
+        The new number of each label: fused ones come first, then those that stay, in their order.
+    n_fused : int
+        How many fused labels there are; each has exactly `n_parts` parts.
+    """
+    n_labels = int(Y.shape[1])
+    counts = np.asarray((Y != 0).sum(axis=0)).ravel()
+    may_be = np.flatnonzero((counts >= least) & (True if most is None else counts <= most))
+    rng = np.random.default_rng([seed, least, most or 0])
+    n_fused = len(may_be) // 2 // n_parts
+    drawn = np.sort(rng.permutation(may_be)[: n_fused * n_parts])
+    fused_label = np.full(n_labels, -1, dtype=np.int64)
+    if n_fused > 0:
+        fused_label[drawn] = group_labels(X, Y[:, drawn], n_parts, mode, seed=seed)
+    stay = fused_label < 0
+    fused_label[stay] = n_fused + np.arange(np.count_nonzero(stay))
+    return fused_label, n_fused
 
 
 def fuse_columns(Y: Any, fused_label: npt.ArrayLike) -> sp.csr_array:

@@ -8,7 +8,6 @@ from typing import Any
 
 from polyseme.cost.estimate import Range, estimate_training
 from polyseme.cost.memory import available_memory
-from polyseme.estimators.xr_linear import XRLinear
 from polyseme.experiments.problem import Problem, all_parameters
 
 __all__ = ["MemoryGuard"]
@@ -60,7 +59,7 @@ class MemoryGuard:
         filled = all_parameters(parameters)
         key = tuple(filled[name] for name in RELEVANT)
         if key not in self._peaks:
-            model = XRLinear(**parameters, n_jobs=self.problem.n_threads, verbose=0)
+            model = self.problem.estimator(parameters)
             estimate = estimate_training(model, self.problem.X_train, self.problem.Y_train)
             self._peaks[key] = estimate.peak_bytes
         return self._peaks[key]

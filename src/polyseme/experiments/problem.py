@@ -133,6 +133,9 @@ class Problem:
 
     def fit(self, parameters: Mapping[str, Any], seed: int) -> XRLinear:
         """Train an estimator on the training documents."""
+        return self.estimator(parameters, seed).fit(self.X_train, self.Y_train)
+
+    def estimator(self, parameters: Mapping[str, Any], seed: int = 0) -> XRLinear:
+        """Return an estimator to be trained; without senses, unless these are asked for."""
         how = {"random_state": seed, "n_jobs": self.n_threads, "verbose": 0, "senses": "none"}
-        model = XRLinear(**{**how, **parameters})
-        return model.fit(self.X_train, self.Y_train)
+        return XRLinear(**{**how, **parameters})

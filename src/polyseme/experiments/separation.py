@@ -10,7 +10,7 @@ how much slots say about parts:
 
 Few documents look separated by chance alone. So each figure stands beside the one that would be
 expected if the documents of a label were dealt out to its slots at random, with as many to each
-slot as there are.
+slot as there are. Senses are judged by the same figures, and by how often they are the right ones.
 """
 
 from __future__ import annotations
@@ -26,7 +26,15 @@ from polyseme.inputs.sparse_rows import SparseRows
 from polyseme.partition.label_clusters import LabelClusters
 from polyseme.senses.best_slots import best_slots
 
-__all__ = ["FIGURES", "GoneTo", "Separation", "judge_separation", "where_documents_go"]
+__all__ = [
+    "FIGURES",
+    "GoneTo",
+    "Separation",
+    "judge_naming",
+    "judge_separation",
+    "pairs_with_one_part",
+    "where_documents_go",
+]
 
 FIGURES = ("variation_of_information", "normalised_mutual_information", "purity")
 
@@ -45,6 +53,7 @@ class GoneTo:
     ----------
     document, fused_label, part, slot : ndarray of int64, shape (n_pairs,)
         The slot is that of the label's cluster which the matcher scores best for the document.
+        Where senses are judged, it is the sense.
     score : ndarray of float64, shape (n_pairs,)
         Of that cluster.
     n_unreached : int
@@ -125,17 +134,9 @@ def where_documents_go(
     fused_label : array of int, shape (n_labels,)
         The fused label of each label.
     """
-    numbers = np.asarray(fused_label, dtype=np.int64)
-    parts, _ = check_labels(Y, matched.n_rows)
-    document = np.repeat(np.arange(parts.n_rows), np.diff(parts.starts))
-    part = parts.columns.astype(np.int64)
-    pair = document * clusters.n_labels + numbers[part]
-    pair, first, n_parts = np.unique(pair, return_index=True, return_counts=True)
-    several = clusters.copies[pair % clusters.n_labels] > 1
-    kept = several & (n_parts == 1)
-    pair, part = pair[kept], part[first[kept]]
-
-    document, label = np.divmod(pair, clusters.n_labels)
+    document, label, part = pairs_with_one_part(Y, fused_label)
+    several = clusters.copies[label] > 1
+    document, label, part = document[several], label[several], part[several]
     slot, score = best_slots(matched, clusters, document, label)
     reached = slot >= 0
     return GoneTo(
@@ -146,6 +147,34 @@ def where_documents_go(
         score=score[reached],
         n_unreached=int(np.count_nonzero(~reached)),
     )
+
+
+def pairs_with_one_part(Y: Any, fused_label: npt.ArrayLike) -> tuple[Ints, Ints, Ints]:
+    """Return the pairs of a document and a fused label of which it has exactly one part.
+
+    Parameters
+    ----------
+    Y : sparse 0/1 matrix, shape (n_documents, n_labels)
+        The labels before fusion.
+    fused_label : array of int, shape (n_labels,)
+        The fused label of each label.
+
+    Returns
+    -------
+    document, fused_label, part : ndarray of int64, shape (n_pairs,)
+        In the order of documents, then of fused labels.
+    """
+    numbers = np.asarray(fused_label, dtype=np.int64)
+    parts, _ = check_labels(Y, int(Y.shape[0]))
+    document = np.repeat(np.arange(parts.n_rows), np.diff(parts.starts))
+    part = parts.columns.astype(np.int64)
+    n_labels = int(numbers.max(initial=-1)) + 1
+    pair, first, n_parts = np.unique(
+        document * n_labels + numbers[part], return_index=True, return_counts=True
+    )
+    alone = n_parts == 1
+    document, label = np.divmod(pair[alone], n_labels)
+    return document, label, part[first[alone]]
 
 
 def judge_separation(
@@ -185,6 +214,59 @@ def judge_separation(
         seen=seen,
         by_chance={name: values / n_permutations for name, values in total.items()},
     )
+
+
+def judge_naming(train: GoneTo, test: GoneTo) -> dict[str, float]:
+    """Count how often the sense of a test document is that of its part.
+
+    Senses stand for parts one to one, so that most training documents are right; a sense that is
+    left over stands for none, and a label that was left whole for its largest part.
+
+    Parameters
+    ----------
+    train, test : GoneTo
+        Their `slot` is the sense.
+
+    Returns
+    -------
+    dict of str to float
+        ``right`` is the mean over the labels with test documents, ``right_by_chance`` what it
+        would be with these documents dealt out to the senses at random, and
+        ``right_by_documents`` counts every document alike.
+    """
+    labels = np.unique(test.fused_label)
+    right, by_chance, n_documents = (np.zeros(len(labels)) for _ in range(3))
+    of_train = np.split(*_by_label(train.fused_label, labels))[1::2]
+    of_test = np.split(*_by_label(test.fused_label, labels))[1::2]
+    for i, (known, new) in enumerate(zip(of_train, of_test, strict=True)):
+        stands_for = _parts_of_senses(train.part[known], train.slot[known])
+        named = np.array([stands_for.get(sense, -1) for sense in test.slot[new].tolist()])
+        part, n_documents[i] = test.part[new], len(new)
+        right[i] = np.mean(named == part)
+        by_chance[i] = sum(np.mean(named == p) * np.mean(part == p) for p in np.unique(part))
+    return {
+        "right": _mean(right, None),
+        "right_by_chance": _mean(by_chance, None),
+        "right_by_documents": _mean(right, n_documents),
+    }
+
+
+def _by_label(label: Ints, wanted: Ints) -> tuple[Ints, Ints]:
+    """Return pairs in the order of labels, and where those of each wanted label begin and end."""
+    order = np.argsort(label, kind="stable")
+    ends = [np.searchsorted(label[order], wanted, side=side) for side in ("left", "right")]
+    return order, np.stack(ends, axis=1).ravel()
+
+
+def _parts_of_senses(part: Ints, sense: Ints) -> dict[int, int]:
+    """Return the part that each sense of a label stands for, so that most documents are right."""
+    from scipy.optimize import linear_sum_assignment
+
+    (parts, row), (senses, column) = (np.unique(of, return_inverse=True) for of in (part, sense))
+    table = np.zeros((len(parts), len(senses)))
+    np.add.at(table, (row, column), 1)
+    rows, columns = linear_sum_assignment(table, maximize=True)
+    return dict(zip(senses[columns].tolist(), parts[rows].tolist(), strict=True))
 
 
 def _figures(label: Ints, part: Ints, slot: Ints) -> dict[str, Floats]:
@@ -237,5 +319,5 @@ def _sum_by(group: Ints, values: npt.NDArray[Any], n_groups: int) -> Floats:
     return np.bincount(group, values, n_groups).astype(np.float64)
 
 
-def _mean(values: Floats, weights: Ints | None) -> float:
+def _mean(values: Floats, weights: npt.NDArray[Any] | None) -> float:
     return float(np.average(values, weights=weights)) if len(values) else float("nan")

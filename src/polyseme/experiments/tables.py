@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from polyseme.experiments.statistics import Comparison, mean_and_deviation
+from polyseme.experiments.statistics import Comparison, compare_seeds, mean_and_deviation
 
 __all__ = [
     "ACCURACY",
@@ -17,6 +17,7 @@ __all__ = [
     "Column",
     "Table",
     "comparison_text",
+    "interval_text",
     "mean_text",
     "to_markdown",
 ]
@@ -91,6 +92,18 @@ def mean_text(values: Sequence[float], digits: int = 2, unit: float = 1) -> str:
         return ""
     text = f"{mean:,.{digits}f}"
     return text if math.isnan(deviation) else f"{text} ± {deviation:,.{digits}f}"
+
+
+def interval_text(values: Sequence[float], digits: int = 3) -> str:
+    """Write a mean with its 95% interval, the latter where there is more than one value."""
+    found = compare_seeds(values, [0.0] * len(values))
+    mean, margin = found.difference, found.margin
+    if math.isnan(mean):
+        return ""
+    text = f"{mean:.{digits}f}"
+    if math.isnan(margin):
+        return text
+    return f"{text} [{mean - margin:.{digits}f}, {mean + margin:.{digits}f}]"
 
 
 def comparison_text(comparison: Comparison, digits: int = 2) -> str:
