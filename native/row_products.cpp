@@ -76,4 +76,24 @@ void multiply_rows(const DocumentsView& documents, const float* matrix, int64_t 
     });
 }
 
+void multiply_pairs(const MatrixView& a, const MatrixView& b, std::span<const int64_t> rows_a,
+                    std::span<const int64_t> rows_b, double* products, int n_threads, RunControl& control) {
+    constexpr int64_t together = 1024;
+    const int64_t n_pairs = std::ssize(rows_a);
+    parallel_for((n_pairs + together - 1) / together, n_threads, control, [&](int64_t block, int) {
+        for (int64_t i = block * together; i < std::min(n_pairs, (block + 1) * together); ++i) {
+            int64_t at_a = a.starts[rows_a[i]], at_b = b.starts[rows_b[i]];
+            const int64_t end_a = a.starts[rows_a[i] + 1], end_b = b.starts[rows_b[i] + 1];
+            double sum = 0;
+            while (at_a < end_a && at_b < end_b) {
+                const int32_t column_a = a.columns[at_a], column_b = b.columns[at_b];
+                if (column_a == column_b) sum += static_cast<double>(a.values[at_a]) * b.values[at_b];
+                at_a += column_a <= column_b;
+                at_b += column_b <= column_a;
+            }
+            products[i] = sum;
+        }
+    });
+}
+
 }  // namespace polyseme

@@ -1,4 +1,5 @@
-// Documents times a dense matrix: each document becomes a short vector.
+// Products of sparse rows: with a dense matrix, so that a document becomes a short vector, or with each
+// other.
 #pragma once
 
 #include <cstdint>
@@ -12,5 +13,9 @@ namespace polyseme {
 // entries by whichever thread takes it.
 void multiply_rows(const DocumentsView& documents, const float* matrix, int64_t width, float* products,
                    int n_threads, RunControl& control);
+
+// The product of row rows_a[i] of one matrix with row rows_b[i] of another, for each i.
+void multiply_pairs(const MatrixView& a, const MatrixView& b, std::span<const int64_t> rows_a,
+                    std::span<const int64_t> rows_b, double* products, int n_threads, RunControl& control);
 
 }  // namespace polyseme

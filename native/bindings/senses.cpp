@@ -33,6 +33,24 @@ OutBlock<float> multiply(const Documents& X, const Block& matrix, int n_threads)
     return to_block(std::move(products), width);
 }
 
+Out<double> multiply_each(const Rows& a, const Rows& b, const In<int64_t>& rows_a, const In<int64_t>& rows_b,
+                          int n_threads) {
+    const MatrixView first = a.view("a"), second = b.view("b");
+    require(first.n_cols == second.n_cols, "a and b differ in columns");
+    require(rows_a.size() == rows_b.size(), "rows_a and rows_b differ in length");
+    for (size_t i = 0; i < rows_a.size(); ++i)
+        require(rows_a.data()[i] >= 0 && rows_a.data()[i] < first.n_rows && rows_b.data()[i] >= 0 &&
+                    rows_b.data()[i] < second.n_rows,
+                "a row number is out of range");
+    std::vector<double> products(rows_a.size());
+    run_released(nb::none(), [&](RunControl& control) {
+        multiply_pairs(first, second, {rows_a.data(), rows_a.size()}, {rows_b.data(), rows_b.size()},
+                       products.data(), n_threads, control);
+        return 0;
+    });
+    return to_numpy(std::move(products));
+}
+
 SenseProblem problem_view(const Block& documents, const Block& labels, const Pattern& labels_of,
                           const Pattern& documents_of) {
     SenseProblem problem;
@@ -127,6 +145,8 @@ nb::tuple sum_up(const Documents& X, const Pattern& groups, int64_t max_features
 
 void bind_senses(nb::module_& m) {
     m.def("multiply_rows", &multiply, nb::arg("X"), nb::arg("matrix").noconvert(), nb::arg("n_threads"));
+    m.def("multiply_pairs", &multiply_each, nb::arg("a"), nb::arg("b"), nb::arg("rows_a").noconvert(),
+          nb::arg("rows_b").noconvert(), nb::arg("n_threads"));
     m.def("split_groups", &split, nb::arg("documents").noconvert(), nb::arg("labels").noconvert(),
           nb::arg("labels_of"), nb::arg("documents_of"), nb::arg("groups"), nb::kw_only(),
           nb::arg("max_documents"), nb::arg("seed"), nb::arg("n_threads"), nb::arg("progress").none());

@@ -157,6 +157,9 @@ def format_text(X: SparseRows, Y: SparsePattern) -> bytes: ...
 # senses.cpp
 
 def multiply_rows(X: Documents | SparseRows, matrix: _Float, n_threads: int) -> _Float: ...
+def multiply_pairs(
+    a: SparseRows, b: SparseRows, rows_a: _Int64, rows_b: _Int64, n_threads: int
+) -> npt.NDArray[np.float64]: ...
 def split_groups(
     documents: _Float,
     labels: _Float,

@@ -346,8 +346,8 @@ class PartitionedClassifier(Predicting):
         if self.senses == "none":
             return None
         with progress.phase(phases.SENSES) as step:
-            found = induce_senses(seen, labels, self._run().reporting_to(step))
-            return found if only is None or earlier is None else earlier.merged_with(found, only)
+            run = self._run().reporting_to(step)
+            return induce_senses(seen, labels, run, only=only, earlier=earlier)
 
     def _plan(self) -> TrainingPlan:
         return TrainingPlan(

@@ -13,7 +13,7 @@ from polyseme.inputs.labels import check_labels
 from polyseme.inputs.names import name_of
 from polyseme.inputs.sparse_rows import SparseRows
 from polyseme.senses.layer import SHOWN_FROM, SenseLayer
-from polyseme.senses.naming import N_OTHER_LABELS, name_senses
+from polyseme.senses.naming import N_OTHER_LABELS, name_senses, weights_of_scores
 from polyseme.senses.slots import label_name, label_number, slots_of
 from polyseme.training.disentangle import what_the_ranker_sees
 
@@ -261,8 +261,7 @@ def senses_in(
     layer = model.senses_
     if layer is None:
         return found
-    many = layer.senses_by_label(model.n_labels_, at_least) > 1
-    document, place = np.nonzero((labels >= 0) & many[np.maximum(labels, 0)])
+    document, place = np.nonzero(layer.has_senses(labels, at_least))
     if len(document) == 0:
         return found
     needed, document_of_pair = np.unique(document, return_inverse=True)
@@ -279,6 +278,7 @@ def senses_in(
         document_of_pair,
         labels[document, place],
         at_least=at_least,
+        n_threads=model._run().n_threads,
     )
     return found
 
@@ -293,7 +293,7 @@ def _as_rows(labels: npt.NDArray[Any], scores: npt.NDArray[Any], n_labels: int) 
     return SparseRows(
         starts,
         np.take_along_axis(labels, order, axis=1)[kept].astype(np.int32),
-        np.take_along_axis(scores, order, axis=1)[kept].astype(np.float32),
+        weights_of_scores(np.take_along_axis(scores, order, axis=1)[kept]),
         n_labels,
     )
 

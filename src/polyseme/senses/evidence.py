@@ -13,7 +13,7 @@ from polyseme.inputs.features import check_features
 from polyseme.inputs.names import name_of
 from polyseme.inputs.sparse_rows import SparseRows
 from polyseme.senses.describe import sense_name, senses_in
-from polyseme.senses.naming import N_OTHER_LABELS
+from polyseme.senses.naming import N_OTHER_LABELS, weights_of_scores
 from polyseme.senses.slots import label_name
 from polyseme.training.disentangle import what_the_ranker_sees
 
@@ -96,7 +96,7 @@ def sense_evidence(
     seen = what_the_ranker_sees(model.matcher_, document, model._run())
     features = _unit(*seen.all_sparse().row(0))
     given = (ranked[0][0] >= 0) & (ranked[1][0] > 0)
-    others = ranked[0][0][given], ranked[1][0][given]
+    others = ranked[0][0][given], weights_of_scores(ranked[1][0][given])
 
     found = {}
     for label, sense in zip(several, senses, strict=True):

@@ -91,6 +91,10 @@ class SenseLayer:
         """Return which of its label's senses a sense is, from 0."""
         return sense - int(self.starts[self.label_place(sense)])
 
+    def with_calibration(self, evidence: str, calibration: dict[str, Any]) -> SenseLayer:
+        """Return the same with what its probabilities rest on."""
+        return replace(self, evidence=evidence, calibration=calibration, names={})
+
     def probability_of(self, label: int) -> float | None:
         """Return how likely a label is ambiguous; None if it was not judged."""
         place = self._place(label)
@@ -107,6 +111,16 @@ class SenseLayer:
         place = int(np.searchsorted(self.labels, label))
         found = place < len(self.labels) and self.labels[place] == label
         return place if found else None
+
+    def has_senses(
+        self, labels: npt.NDArray[Any], at_least: float = SHOWN_FROM
+    ) -> npt.NDArray[np.bool_]:
+        """Return which of some labels are shown with senses; an array of the same shape."""
+        if self.n_judged == 0:
+            return np.zeros(labels.shape, dtype=np.bool_)
+        place = np.minimum(np.searchsorted(self.labels, labels), self.n_judged - 1)
+        found: npt.NDArray[np.bool_] = self.labels[place] == labels
+        return found & (self.probabilities[place] >= at_least)
 
     def senses_by_label(
         self, n_labels: int, at_least: float = SHOWN_FROM

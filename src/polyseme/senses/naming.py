@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse as sp
 
+from polyseme import _native
 from polyseme.inputs.sparse_rows import SparseRows
 from polyseme.senses.layer import SHOWN_FROM, SenseLayer
 
-__all__ = ["N_OTHER_LABELS", "name_senses"]
+__all__ = ["N_OTHER_LABELS", "name_senses", "weights_of_scores"]
 
 N_OTHER_LABELS = 20  # predicted ones that are looked at
 
@@ -26,6 +26,7 @@ def name_senses(
     label: npt.NDArray[Any],
     *,
     at_least: float = SHOWN_FROM,
+    n_threads: int = 1,
 ) -> Integers:
     """Find the sense of each pair of a document and a label.
 
@@ -38,7 +39,8 @@ def name_senses(
     documents : SparseRows, shape (n_documents, n_features)
         What the ranker sees of them.
     other_labels : SparseRows, shape (n_documents, n_labels)
-        Labels that documents have, or that a model gives them, with scores.
+        Labels that documents have, each with a one, or that a model gives them, with
+        `weights_of_scores`.
     document, label : ndarray of int, shape (n_pairs,)
     at_least : float
         Labels that are less likely ambiguous have no senses.
@@ -51,18 +53,23 @@ def name_senses(
     found = np.full(len(label), -1, dtype=np.int64)
     if layer.n_judged == 0 or len(label) == 0:
         return found
-    place = np.minimum(np.searchsorted(layer.labels, label), layer.n_judged - 1)
-    has = (layer.labels[place] == label) & (layer.probabilities[place] >= at_least)
-    pairs = np.flatnonzero(has)
+    pairs = np.flatnonzero(layer.has_senses(label, at_least))
     if len(pairs) == 0:
         return found
-    first, last = layer.starts[place[pairs]], layer.starts[place[pairs] + 1]
+    place = np.searchsorted(layer.labels, label[pairs])
+    first, last = layer.starts[place], layer.starts[place + 1]
     pair = np.repeat(pairs, last - first)
     begin = np.cumsum(last - first) - (last - first)
     sense = np.repeat(first - begin, last - first) + np.arange(len(pair))
 
-    near = _cosines(documents, layer.words, document[pair], sense)
-    near += _cosines(other_labels, layer.beside, document[pair], sense, without=label[pair])
+    own, at = np.unique(sense, return_inverse=True)
+    row = document[pair].astype(np.int64)
+    near = _products(documents, layer.words.take(own), row, at, n_threads)
+    near /= _lengths(documents)[row]
+    near_by_labels = _products(other_labels, layer.beside.take(own), row, at, n_threads)
+    near += near_by_labels / np.repeat(
+        _lengths_without(other_labels, document[pairs], label[pairs]), last - first
+    )
     best = np.maximum.reduceat(near, begin)
     is_best = near == np.repeat(best, last - first)
     first_best = np.flatnonzero(is_best)
@@ -71,17 +78,34 @@ def name_senses(
     return found
 
 
-def _cosines(
-    rows: SparseRows,
-    of_senses: SparseRows,
-    row: npt.NDArray[Any],
-    sense: Integers,
-    without: npt.NDArray[Any] | None = None,
+def weights_of_scores(scores: npt.NDArray[Any]) -> npt.NDArray[np.float32]:
+    """Return what a model's labels count for: less apart than their scores are."""
+    found: npt.NDArray[np.float32] = np.sqrt(np.maximum(scores, 0)).astype(np.float32)
+    return found
+
+
+def _products(
+    rows: SparseRows, of_senses: SparseRows, row: Integers, sense: Integers, n_threads: int
 ) -> npt.NDArray[np.float64]:
-    """Return the cosine of each row with its sense, which is of unit length; 0 for empty rows."""
-    own = sp.csr_array(rows.take(row).to_scipy())
-    if without is not None:
-        own.data = own.data * (own.indices != np.repeat(without, np.diff(own.indptr)))
-    lengths = np.sqrt(np.asarray(own.multiply(own).sum(axis=1)).ravel())
-    products = np.asarray(own.multiply(of_senses.take(sense).to_scipy()).sum(axis=1)).ravel()
-    return np.divide(products, lengths, out=np.zeros(len(lengths)), where=lengths > 0)
+    return _native.multiply_pairs(rows, of_senses, row, sense, n_threads)
+
+
+def _lengths(rows: SparseRows) -> npt.NDArray[np.float64]:
+    """Return the length of each row; 1 for empty ones."""
+    sums = np.append(0, np.cumsum(rows.values.astype(np.float64) ** 2))
+    return _roots(np.diff(sums[rows.starts]))
+
+
+def _lengths_without(
+    rows: SparseRows, row: npt.NDArray[Any], column: npt.NDArray[Any]
+) -> npt.NDArray[np.float64]:
+    """Return the lengths of rows, a column of each left out; 1 where nothing is left."""
+    taken = rows.take(row)
+    squares = taken.values.astype(np.float64) ** 2
+    squares[taken.columns == np.repeat(column, np.diff(taken.starts))] = 0
+    sums = np.append(0, np.cumsum(squares))
+    return _roots(np.diff(sums[taken.starts]))
+
+
+def _roots(squares: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    return np.sqrt(np.where(squares > 0, squares, 1))

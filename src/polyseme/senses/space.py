@@ -43,18 +43,32 @@ def whitened(documents: Documents, run: Run) -> Floats:
     rows = np.sort(rng.permutation(documents.n_rows)[:N_SAMPLED])
     sample = documents.take(rows)
     by_feature = _transposed(sample)
+    to_unit = 1 / _lengths(sample)[:, None]  # long documents must not count for more
     n_wanted = min(N_DIMENSIONS + N_MORE, *sample.shape)
     found = rng.standard_normal((len(rows), n_wanted))
     with threadpool_limits(limits=1):  # sums must not depend on the number of threads
         for _ in range(N_ITERATIONS):  # subspace iteration among documents: they are fewest
             found = _orthonormal(found)
-            of_features = _product(by_feature, found, run)
-            found, before = _product(sample, of_features, run), found
+            of_features = _product(by_feature, found * to_unit, run)
+            found, before = _product(sample, of_features, run) * to_unit, found
         squares, vectors = np.linalg.eigh(before.T @ found.astype(np.float64))
         kept = np.argsort(-squares)[:N_DIMENSIONS]
         kept = kept[squares[kept] > LEAST_SHARE * squares.max(initial=0)]
+        if len(kept) == 0:  # documents without anything
+            return np.zeros((documents.n_rows, 1), dtype=np.float32)
         to_space = (vectors[:, kept] / squares[kept]).astype(np.float32)
         return with_unit_rows(_product(documents, of_features, run) @ to_space)
+
+
+def _lengths(documents: Documents) -> npt.NDArray[np.float64]:
+    """Return the length of each document; 1 for empty ones."""
+    squares = np.zeros(documents.n_rows)
+    if documents.sparse is not None:
+        sums = np.append(0, np.cumsum(documents.sparse.values.astype(np.float64) ** 2))
+        squares += np.diff(sums[documents.sparse.starts])
+    if documents.dense is not None:
+        squares += np.einsum("ij,ij->i", documents.dense, documents.dense, dtype=np.float64)
+    return np.sqrt(np.where(squares > 0, squares, 1))
 
 
 def _orthonormal(columns: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
@@ -68,8 +82,9 @@ def _orthonormal(columns: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
 
 def with_unit_rows(rows: npt.NDArray[Any]) -> Floats:
     """Return rows of unit length; those of zeros stay."""
-    lengths = np.linalg.norm(rows, axis=-1, keepdims=True)
-    return np.ascontiguousarray(rows / np.where(lengths > 0, lengths, 1), dtype=np.float32)
+    lengths = np.linalg.norm(rows.astype(np.float64), axis=-1, keepdims=True)
+    scaled = rows / np.where((lengths > 0) & np.isfinite(lengths), lengths, np.inf)
+    return np.ascontiguousarray(np.nan_to_num(scaled), dtype=np.float32)
 
 
 def _product(documents: Documents, matrix: npt.NDArray[Any], run: Run) -> Floats:

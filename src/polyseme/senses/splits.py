@@ -1,4 +1,4 @@
-"""What senses are told apart by: the text of documents, and the other labels that they have."""
+"""How labels divide in a space of documents and labels."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from polyseme.inputs.sparse_rows import SparsePattern, SparseRows
 from polyseme.machine.run import Run
 from polyseme.senses.space import whitened, with_unit_rows
 
-__all__ = ["Evidence", "Splits", "one_label_each"]
+__all__ = ["SenseSpace", "Splits", "groups_of"]
 
 MAX_DOCUMENTS = 300  # of a label that are looked at to split it
 
@@ -54,6 +54,16 @@ class Splits:
     def __len__(self) -> int:
         return len(self.alikeness)
 
+    def take(self, kept: npt.NDArray[np.bool_]) -> Splits:
+        """Return some of the groups."""
+        return Splits(
+            self.looked_at.take(np.flatnonzero(kept)),
+            self.parts[np.repeat(kept, self.sizes)],
+            self.alikeness[kept],
+            self.by_labels[kept],
+            self.similarity[kept],
+        )
+
     @property
     def sizes(self) -> Integers:
         """How many documents of each group were looked at."""
@@ -66,7 +76,7 @@ class Splits:
 
 
 @dataclass(frozen=True, eq=False)
-class Evidence:
+class SenseSpace:
     """Documents and labels in one whitened space.
 
     Attributes
@@ -82,7 +92,7 @@ class Evidence:
     run: Run
 
     @classmethod
-    def gather(cls, documents: Documents, Y: SparsePattern, run: Run) -> Evidence:
+    def gather(cls, documents: Documents, Y: SparsePattern, run: Run) -> SenseSpace:
         """Bring documents into the space."""
         return cls(whitened(documents, run), Y, run)
 
@@ -102,6 +112,13 @@ class Evidence:
         n_documents = max(1, self.labels_of.n_rows)
         found: Floats = np.log(n_documents / np.maximum(1, self.counts)).astype(np.float32)
         return found
+
+    @cached_property
+    def weighted_labels(self) -> SparseRows:
+        """The labels of documents, rare ones counting more, shape (n_documents, n_labels)."""
+        labels_of = self.labels_of
+        values = np.maximum(self.rarity[labels_of.columns], 1e-6)
+        return SparseRows(labels_of.starts, labels_of.columns, values, labels_of.n_columns)
 
     @cached_property
     def labels(self) -> Floats:
@@ -149,11 +166,6 @@ class Evidence:
             parts,
             n_threads=self.run.n_threads,
         )
-
-
-def one_label_each(labels: npt.NDArray[Any], n_labels: int) -> SparsePattern:
-    """Return groups of one label."""
-    return groups_of([[int(label)] for label in labels], n_labels)
 
 
 def groups_of(groups: Sequence[Sequence[int]], n_labels: int) -> SparsePattern:

@@ -1,0 +1,286 @@
+"""How likely a label is ambiguous, learned from labels that are fused on purpose.
+
+The documents of two labels, taken for one, show how two meanings divide. The labels of the
+vocabulary show how labels divide at large; some of them are ambiguous as well, and how many is
+learned too. A probability of one half then says: half of the labels that divide like this one are as
+two labels put together.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.optimize import minimize
+
+from polyseme.senses.splits import SenseSpace, Splits, groups_of
+
+__all__ = ["AmbiguityJudge", "fuse_on_purpose"]
+
+N_FUSED = 600
+FEWEST_TO_FUSE = 5  # documents of a label that is fused with another
+FEWEST_TO_LEARN_FROM = 20  # labels, and fused ones
+MOST_PARTS = 5
+N_BINS = 5
+RIDGE = 1e-3
+# Below these, documents across two parts have nothing in common, and less says nothing more.
+NO_ALIKENESS, NO_SIMILARITY = 0.05, 0.02
+QUANTILES = np.arange(
+    0.2, 0.95, 0.1
+)  # of fused labels, by which the share of ambiguous ones is found
+MOST_AMBIGUOUS = 0.9  # share of the labels
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class AmbiguityJudge:
+    """From how a label divides to how likely it is ambiguous, and into how many senses.
+
+    Two things are looked at, of the partition in two: `Splits.alikeness`, and the root of the mean
+    similarity of texts across. They are taken as so many deviations from the mean of the
+    vocabulary's labels, weighted and added up to evidence: the logarithm of how much more often a
+    label of two meanings divides like this than a label of one.
+
+    Attributes
+    ----------
+    means, deviations, weights : tuple of float
+        One for each of the two; weights are not positive.
+    bias : float
+    prior : float
+        The share of ambiguous labels among those of the vocabulary.
+    most_alike : float
+        Alikeness of parts from which they are not two senses.
+    report : dict
+        How well held-out labels were judged, see `learn`; empty where nothing was learned, since
+        there were too few labels: then what is usual holds.
+    """
+
+    means: tuple[float, float] = (0.5, 0.3)
+    deviations: tuple[float, float] = (0.2, 0.1)
+    weights: tuple[float, float] = (-5.0, 0.0)
+    bias: float = -6.0
+    prior: float = 0.1
+    most_alike: float = 0.25
+    report: dict[str, Any] = field(default_factory=dict)
+
+    def evidence(self, splits: Splits) -> Floats:
+        """Return how much speaks for two meanings, shape (n_groups,); -inf without a partition."""
+        found = _standardised(_measured(splits), self.means, self.deviations) @ self.weights
+        return np.where(splits.is_split, found + self.bias, -np.inf)
+
+    def probabilities(self, splits: Splits) -> npt.NDArray[np.float32]:
+        """Return how likely each group is ambiguous, shape (n_groups,)."""
+        against = np.exp(-np.clip(self.evidence(splits), -50, 50))
+        found = self.prior / (self.prior + (1 - self.prior) * against)
+        return np.where(splits.is_split, found, 0).astype(np.float32)
+
+    def count_parts(self, splits: Splits) -> npt.NDArray[np.int64]:
+        """Return into how many senses each group divides: the most that are all unlike each other."""
+        counts = np.arange(2, MOST_PARTS + 1)
+        is_good = splits.alikeness <= self.most_alike
+        return np.where(is_good, counts, 2).max(axis=1)
+
+    @classmethod
+    def learn(
+        cls, space: SenseSpace, labels: npt.NDArray[Any], splits: Splits, rng: np.random.Generator
+    ) -> AmbiguityJudge:
+        """Learn from labels of a vocabulary and from pairs of them, fused on purpose.
+
+        What is reported is of labels that were not learned from: the labels are halved, each half
+        is judged by what the other taught, and half of the weight lies on fused ones. ``auc`` says
+        how well fused labels are told from others, ``brier`` how far probabilities are off, and
+        ``reliability`` how often labels that were judged alike were fused.
+
+        Parameters
+        ----------
+        space : SenseSpace
+        labels : ndarray of int, shape (n_judged,)
+            Labels with enough documents.
+        splits : Splits
+            Theirs.
+        rng : Generator
+        """
+        halves = rng.permutation(len(labels)) % 2 == 0
+        pairs = [fuse_on_purpose(space.counts, labels[half], rng) for half in (halves, ~halves)]
+        if len(labels) < FEWEST_TO_LEARN_FROM or min(map(len, pairs)) < FEWEST_TO_LEARN_FROM:
+            return cls()
+        fused = space.split(groups_of(pairs[0] + pairs[1], space.labels_of.n_columns))
+        is_first = np.arange(len(fused)) < len(pairs[0])
+        answers = []
+        for real, other, of_real, of_other in (
+            (halves, ~halves, is_first, ~is_first),
+            (~halves, halves, ~is_first, is_first),
+        ):
+            judge = cls._fitted(splits.take(real), fused.take(of_real))
+            answers.append(judge._told_apart(splits.take(other), fused.take(of_other)))
+        judge = cls._fitted(splits, fused)
+        report = _reliability(*(np.concatenate(part) for part in zip(*answers, strict=True)))
+        return cls(**{**asdict(judge), "report": {"n_fused": len(fused), **report}})
+
+    @classmethod
+    def _fitted(cls, real: Splits, fused: Splits) -> AmbiguityJudge:
+        real, fused = real.take(real.is_split), fused.take(fused.is_split)
+        if len(real) == 0 or len(fused) == 0:
+            return cls()
+        measured = _measured(real)
+        how = {
+            "means": tuple(measured.mean(axis=0).tolist()),
+            "deviations": tuple((measured.std(axis=0) + 1e-6).tolist()),
+            "most_alike": _best_border(fused.alikeness[:, 0], real.alikeness[:, 0]),
+        }
+        x = _standardised(np.vstack([measured, _measured(fused)]), how["means"], how["deviations"])
+        is_fused = np.arange(len(x)) >= len(real)
+        prior, start = 0.0, np.zeros(3)
+        for _ in range(3):  # the share of ambiguous labels needs an order of labels first
+            start = _fit_evidence(x, is_fused, prior, start)
+            judge = cls(**how, weights=tuple(start[:2].tolist()), bias=float(start[2]))
+            prior = judge._share_of_ambiguous(real, fused)
+        start = _fit_evidence(x, is_fused, prior, start)
+        return cls(**how, weights=tuple(start[:2].tolist()), bias=float(start[2]), prior=prior)
+
+    def _share_of_ambiguous(self, real: Splits, fused: Splits) -> float:
+        """Return how many labels of the vocabulary are at most as fused ones.
+
+        Among labels beyond any border there cannot be fewer: for each border, the share of labels
+        beyond it is compared with that of fused ones. The lowest counts.
+        """
+        floors = np.array([NO_ALIKENESS, np.sqrt(NO_SIMILARITY)])
+
+        def order(splits: Splits) -> Floats:
+            measured = np.maximum(_measured(splits), floors)
+            return _standardised(measured, self.means, self.deviations, most=3) @ self.weights
+
+        of_real, of_fused = order(real), order(fused)
+        shares = [
+            ((of_real >= border).sum() + 1) / len(real) / np.mean(of_fused >= border)
+            for border in np.quantile(of_fused, 1 - QUANTILES)
+        ]
+        return float(np.clip(min(shares), 1 / len(real), MOST_AMBIGUOUS))
+
+    def _told_apart(self, real: Splits, fused: Splits) -> tuple[Floats, Floats, Floats]:
+        """Return how likely each label was fused on purpose, whether it was, and its weight."""
+        evidence = np.concatenate([self.evidence(real), self.evidence(fused)])
+        against = np.exp(-np.clip(evidence, -50, 50))
+        likely = 1 / (1 + self.prior + (1 - self.prior) * against)
+        was = np.repeat([0.0, 1.0], [len(real), len(fused)])
+        weight = np.repeat([1 / len(real), 1 / len(fused)], [len(real), len(fused)])
+        return likely, was, weight
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as JSON values."""
+        found = asdict(self)
+        return {**found.pop("report"), "judge": found, "prior": self.prior}
+
+    @classmethod
+    def from_json(cls, found: dict[str, Any]) -> AmbiguityJudge:
+        """Return what `to_json` gave."""
+        own = found["judge"]
+        pairs = {name: tuple(own[name]) for name in ("means", "deviations", "weights")}
+        return cls(**{**own, **pairs})
+
+
+def fuse_on_purpose(
+    counts: npt.NDArray[Any], labels: npt.NDArray[Any], rng: np.random.Generator
+) -> list[list[int]]:
+    """Choose pairs of labels that have as many documents together as labels have at large.
+
+    Parameters
+    ----------
+    counts : ndarray of int, shape (n_labels,)
+        Documents of all labels.
+    labels : ndarray of int
+        Those that are judged; their sizes are wanted. Others of them, and smaller ones, are fused.
+    """
+    if len(labels) < 2:
+        return []
+    smaller = np.flatnonzero((counts >= FEWEST_TO_FUSE) & (counts < counts[labels].min()))
+    known = np.concatenate([smaller, labels])
+    known = known[np.lexsort((known, counts[known]))]
+    sizes = counts[known]
+
+    def some_label_of(least: float, most: float) -> int:
+        first, last = np.searchsorted(sizes, [least, most + 1])
+        place = rng.integers(first, max(first + 1, last))
+        return int(known[min(place, len(known) - 1)])
+
+    pairs = []
+    for size in rng.choice(counts[labels], N_FUSED // 2):
+        least = max(FEWEST_TO_FUSE, size // 8)
+        one = some_label_of(least, max(least, size - least))
+        rest = max(FEWEST_TO_FUSE, size - counts[one])
+        other = some_label_of(0.8 * rest, 1.25 * rest)
+        if one != other:
+            pairs.append(sorted((one, other)))
+    return pairs
+
+
+def _measured(splits: Splits) -> Floats:
+    """Return what is looked at, shape (n_groups, 2)."""
+    alikeness = np.clip(splits.alikeness[:, 0], -0.2, 1.5)
+    across = np.sqrt(np.maximum(splits.similarity[:, 0], 0))
+    return np.stack([alikeness, across], axis=1).astype(np.float64)
+
+
+def _standardised(
+    measured: Floats, means: tuple[float, ...], deviations: tuple[float, ...], most: float = 4
+) -> Floats:
+    found: Floats = np.clip((measured - means) / deviations, -most, 4)
+    return found
+
+
+def _fit_evidence(
+    x: Floats, is_fused: npt.NDArray[np.bool_], prior: float, start: Floats
+) -> Floats:
+    """Return weights and bias by which fused labels are told from those of the vocabulary.
+
+    With evidence e, a label is one of the fused, were these half of all, with probability
+    ``1 / (1 + prior + (1 - prior) exp(-e))``: that many of the others are just like them.
+    """
+    weight = np.where(is_fused, 0.5 / is_fused.sum(), 0.5 / (~is_fused).sum())
+
+    def loss(parameters: Floats) -> tuple[float, Floats]:
+        evidence = x @ parameters[:2] + parameters[2]
+        against = np.exp(-np.clip(evidence, -30, 30))
+        odds = prior + (1 - prior) * against
+        p = 1 / (1 + odds)
+        total = -weight @ np.log(np.where(is_fused, p, odds * p) + 1e-300)
+        slope = weight * (1 - prior) * against * p * np.where(is_fused, -1, 1 / odds)
+        gradient = np.append(slope @ x + 2 * RIDGE * parameters[:2], slope.sum())
+        return float(total + RIDGE * parameters[:2] @ parameters[:2]), gradient
+
+    bounds = [(None, 0), (None, 0), (None, None)]  # more alike is never more ambiguous
+    found: Floats = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds).x
+    return found
+
+
+def _best_border(low: npt.NDArray[Any], high: npt.NDArray[Any]) -> float:
+    """Return the number that most of `low` and fewest of `high` are at or below, both counted alike."""
+    borders = np.unique(low)
+    gain = np.searchsorted(np.sort(low), borders, side="right") / len(low)
+    gain = gain - np.searchsorted(np.sort(high), borders, side="right") / len(high)
+    return float(borders[gain.argmax()])
+
+
+def _reliability(likely: Floats, was: Floats, weight: Floats) -> dict[str, Any]:
+    from sklearn.metrics import roc_auc_score  # takes a while to import
+
+    bins = np.minimum((likely * N_BINS).astype(int), N_BINS - 1)
+    table = [
+        {
+            "from": i / N_BINS,
+            "to": (i + 1) / N_BINS,
+            "n": int(np.count_nonzero(bins == i)),
+            "predicted": float(np.average(likely[bins == i], weights=weight[bins == i])),
+            "observed": float(np.average(was[bins == i], weights=weight[bins == i])),
+        }
+        for i in range(N_BINS)
+        if (bins == i).any()
+    ]
+    return {
+        "auc": float(roc_auc_score(was, likely)),
+        "brier": float(np.average((likely - was) ** 2, weights=weight)),
+        "reliability": table,
+    }
