@@ -60,7 +60,11 @@ class Suggestion(NamedTuple):
 
     def as_json(self) -> dict[str, Any]:
         """Return it as plain values, without a URI or a sense where there is none."""
-        found = {"label": self.label, "name": self.name, "score": round(self.score, 6)}
+        found: dict[str, Any] = {
+            "label": self.label,
+            "name": self.name,
+            "score": round(self.score, 6),
+        }
         if self.uri is not None:
             found["uri"] = self.uri
         if self.sense is not None:

@@ -274,7 +274,7 @@ def senses_in(
     found[document, place] = name_senses(
         layer,
         seen.all_sparse(),
-        _as_rows(*ranked, model.n_labels_),
+        _as_rows(ranked[0], ranked[1], model.n_labels_),
         document_of_pair,
         labels[document, place],
         at_least=at_least,

@@ -1,8 +1,9 @@
 """Find the senses of labels in the documents that have them.
 
-Documents and labels are brought into one whitened space. There the documents of each label divide by
-their texts and by the other labels that they have. Labels that are fused on purpose teach how meanings
-divide, and so how likely a label is ambiguous and into how many senses. Slots have no part in it.
+Documents and labels are brought into one whitened space. There the documents of each label divide
+by their texts and by the other labels that they have. Labels that are fused on purpose teach how
+meanings divide, and so how likely a label is ambiguous and how many senses it has. Slots have no
+part in it.
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ from polyseme.senses.splits import SenseSpace, groups_of
 
 __all__ = ["ENOUGH_DOCUMENTS", "induce_senses", "layer_of_parts"]
 
-ENOUGH_DOCUMENTS = 10  # of a label, to be judged
-N_WORDS, N_BESIDE, N_TYPICAL = 400, 100, 5  # kept of a sense
+ENOUGH_DOCUMENTS = 6  # of a label, to be judged; twice the fewest of a sense
+N_WORDS, N_BESIDE, N_TYPICAL = 300, 60, 5  # kept of a sense
 MAX_SUMMED = 300  # documents of a sense that its words are taken from
 
 
@@ -118,7 +119,7 @@ def layer_of_parts(
 def _largest_first(
     place: npt.NDArray[np.int64], part: npt.NDArray[np.int8], n_labels: int
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Number senses through, those of a label by size: sense of each pair, sizes, starts."""
+    """Return the sense of each pair, numbered by label and size, their sizes, and their starts."""
     width = int(part.max(initial=0)) + 1
     cell = place * width + part
     counts = np.bincount(cell, minlength=n_labels * width).reshape(n_labels, width)

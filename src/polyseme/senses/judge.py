@@ -2,13 +2,13 @@
 
 The documents of two labels, taken for one, show how two meanings divide. The labels of the
 vocabulary show how labels divide at large; some of them are ambiguous as well, and how many is
-learned too. A probability of one half then says: half of the labels that divide like this one are as
-two labels put together.
+learned too. A probability of one half then says: half of the labels that divide like this one are
+as two labels put together.
 """
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,10 @@ __all__ = ["AmbiguityJudge", "fuse_on_purpose"]
 
 N_FUSED = 600
 FEWEST_TO_FUSE = 5  # documents of a label that is fused with another
-FEWEST_TO_LEARN_FROM = 20  # labels, and fused ones
+FEWEST_TO_LEARN_FROM = 50  # labels, and fused ones
+ENOUGH_DOCUMENTS = 20  # of a label to learn from; with fewer, nothing is sure
+# With so many documents, half of what sets a label apart from others is believed.
+HALF_BELIEVED = 20
 MOST_PARTS = 5
 N_BINS = 5
 RIDGE = 1e-3
@@ -40,9 +43,9 @@ class AmbiguityJudge:
     """From how a label divides to how likely it is ambiguous, and into how many senses.
 
     Two things are looked at, of the partition in two: `Splits.alikeness`, and the root of the mean
-    similarity of texts across. They are taken as so many deviations from the mean of the
-    vocabulary's labels, weighted and added up to evidence: the logarithm of how much more often a
-    label of two meanings divides like this than a label of one.
+    similarity of texts across. How far they are from the mean of the vocabulary's labels is
+    believed the more, the more documents there are. Weighted and added up this is evidence: the
+    logarithm of how much more often a label of two meanings divides like this than a label of one.
 
     Attributes
     ----------
@@ -58,30 +61,37 @@ class AmbiguityJudge:
         there were too few labels: then what is usual holds.
     """
 
-    means: tuple[float, float] = (0.5, 0.3)
-    deviations: tuple[float, float] = (0.2, 0.1)
-    weights: tuple[float, float] = (-5.0, 0.0)
-    bias: float = -6.0
+    means: tuple[float, float] = (0.6, 0.25)
+    deviations: tuple[float, float] = (0.13, 0.08)
+    weights: tuple[float, float] = (-1.5, -0.6)
+    bias: float = -1.2
     prior: float = 0.1
     most_alike: float = 0.25
     report: dict[str, Any] = field(default_factory=dict)
 
     def evidence(self, splits: Splits) -> Floats:
         """Return how much speaks for two meanings, shape (n_groups,); -inf without a partition."""
-        found = _standardised(_measured(splits), self.means, self.deviations) @ self.weights
+        found = self._standardised(splits) @ np.array(self.weights)
         return np.where(splits.is_split, found + self.bias, -np.inf)
+
+    def _standardised(self, splits: Splits, *, is_rough: bool = False) -> Floats:
+        """Return what is looked at in deviations, shape (n_groups, 2)."""
+        measured = _measured(splits, is_rough)
+        return _standardised(measured, splits.sizes, self.means, self.deviations)
 
     def probabilities(self, splits: Splits) -> npt.NDArray[np.float32]:
         """Return how likely each group is ambiguous, shape (n_groups,)."""
         against = np.exp(-np.clip(self.evidence(splits), -50, 50))
         found = self.prior / (self.prior + (1 - self.prior) * against)
-        return np.where(splits.is_split, found, 0).astype(np.float32)
+        sure = np.minimum(1, splits.sizes / ENOUGH_DOCUMENTS)
+        return np.where(splits.is_split, sure * found, 0).astype(np.float32)
 
     def count_parts(self, splits: Splits) -> npt.NDArray[np.int64]:
-        """Return into how many senses each group divides: the most that are all unlike each other."""
+        """Return into how many senses each group divides: the most that are unlike each other."""
         counts = np.arange(2, MOST_PARTS + 1)
         is_good = splits.alikeness <= self.most_alike
-        return np.where(is_good, counts, 2).max(axis=1)
+        found: npt.NDArray[np.int64] = np.where(is_good, counts, 2).max(axis=1)
+        return found
 
     @classmethod
     def learn(
@@ -103,6 +113,8 @@ class AmbiguityJudge:
             Theirs.
         rng : Generator
         """
+        enough = space.counts[labels] >= ENOUGH_DOCUMENTS
+        labels, splits = labels[enough], splits.take(enough)
         halves = rng.permutation(len(labels)) % 2 == 0
         pairs = [fuse_on_purpose(space.counts, labels[half], rng) for half in (halves, ~halves)]
         if len(labels) < FEWEST_TO_LEARN_FROM or min(map(len, pairs)) < FEWEST_TO_LEARN_FROM:
@@ -126,20 +138,27 @@ class AmbiguityJudge:
         if len(real) == 0 or len(fused) == 0:
             return cls()
         measured = _measured(real)
-        how = {
-            "means": tuple(measured.mean(axis=0).tolist()),
-            "deviations": tuple((measured.std(axis=0) + 1e-6).tolist()),
-            "most_alike": _best_border(fused.alikeness[:, 0], real.alikeness[:, 0]),
-        }
-        x = _standardised(np.vstack([measured, _measured(fused)]), how["means"], how["deviations"])
+        means = _pair(measured.mean(axis=0))
+        believed = _standardised(measured, real.sizes, means, (1.0, 1.0))
+        judge = cls(
+            means=means,
+            deviations=_pair(believed.std(axis=0) + 1e-6),
+            weights=(0.0, 0.0),
+            bias=0.0,
+            prior=0.0,
+            most_alike=_best_border(fused.alikeness[:, 0], real.alikeness[:, 0]),
+        )
+        x = np.vstack([judge._standardised(real), judge._standardised(fused)])
         is_fused = np.arange(len(x)) >= len(real)
-        prior, start = 0.0, np.zeros(3)
         for _ in range(3):  # the share of ambiguous labels needs an order of labels first
-            start = _fit_evidence(x, is_fused, prior, start)
-            judge = cls(**how, weights=tuple(start[:2].tolist()), bias=float(start[2]))
-            prior = judge._share_of_ambiguous(real, fused)
-        start = _fit_evidence(x, is_fused, prior, start)
-        return cls(**how, weights=tuple(start[:2].tolist()), bias=float(start[2]), prior=prior)
+            judge = judge._with_evidence(x, is_fused)
+            judge = replace(judge, prior=judge._share_of_ambiguous(real, fused))
+        return judge._with_evidence(x, is_fused)
+
+    def _with_evidence(self, x: Floats, is_fused: npt.NDArray[np.bool_]) -> AmbiguityJudge:
+        """Return the judge with the weights and bias that suit its share of ambiguous labels."""
+        found = _fit_evidence(x, is_fused, self.prior, np.array([*self.weights, self.bias]))
+        return replace(self, weights=_pair(found), bias=float(found[2]))
 
     def _share_of_ambiguous(self, real: Splits, fused: Splits) -> float:
         """Return how many labels of the vocabulary are at most as fused ones.
@@ -147,13 +166,10 @@ class AmbiguityJudge:
         Among labels beyond any border there cannot be fewer: for each border, the share of labels
         beyond it is compared with that of fused ones. The lowest counts.
         """
-        floors = np.array([NO_ALIKENESS, np.sqrt(NO_SIMILARITY)])
-
-        def order(splits: Splits) -> Floats:
-            measured = np.maximum(_measured(splits), floors)
-            return _standardised(measured, self.means, self.deviations, most=3) @ self.weights
-
-        of_real, of_fused = order(real), order(fused)
+        of_real, of_fused = (
+            np.maximum(self._standardised(splits, is_rough=True), -3) @ np.array(self.weights)
+            for splits in (real, fused)
+        )
         shares = [
             ((of_real >= border).sum() + 1) / len(real) / np.mean(of_fused >= border)
             for border in np.quantile(of_fused, 1 - QUANTILES)
@@ -217,17 +233,25 @@ def fuse_on_purpose(
     return pairs
 
 
-def _measured(splits: Splits) -> Floats:
-    """Return what is looked at, shape (n_groups, 2)."""
-    alikeness = np.clip(splits.alikeness[:, 0], -0.2, 1.5)
-    across = np.sqrt(np.maximum(splits.similarity[:, 0], 0))
+def _pair(numbers: Floats) -> tuple[float, float]:
+    return float(numbers[0]), float(numbers[1])
+
+
+def _measured(splits: Splits, is_rough: bool = False) -> Floats:
+    """Return what is looked at, shape (n_groups, 2); roughly, next to nothing is nothing."""
+    alikeness = np.clip(splits.alikeness[:, 0], NO_ALIKENESS if is_rough else -0.2, 1.5)
+    across = np.sqrt(np.maximum(splits.similarity[:, 0], NO_SIMILARITY if is_rough else 0))
     return np.stack([alikeness, across], axis=1).astype(np.float64)
 
 
 def _standardised(
-    measured: Floats, means: tuple[float, ...], deviations: tuple[float, ...], most: float = 4
+    measured: Floats,
+    sizes: npt.NDArray[np.int64],
+    means: tuple[float, float],
+    deviations: tuple[float, float],
 ) -> Floats:
-    found: Floats = np.clip((measured - means) / deviations, -most, 4)
+    believed = (sizes / (sizes + HALF_BELIEVED))[:, None]
+    found: Floats = np.clip(believed * (measured - means) / deviations, -4, 4)
     return found
 
 
@@ -257,7 +281,7 @@ def _fit_evidence(
 
 
 def _best_border(low: npt.NDArray[Any], high: npt.NDArray[Any]) -> float:
-    """Return the number that most of `low` and fewest of `high` are at or below, both counted alike."""
+    """Return the number that most of `low` and fewest of `high` are at or below."""
     borders = np.unique(low)
     gain = np.searchsorted(np.sort(low), borders, side="right") / len(low)
     gain = gain - np.searchsorted(np.sort(high), borders, side="right") / len(high)

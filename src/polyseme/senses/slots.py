@@ -1,4 +1,4 @@
-"""The slots of a label: where it is in the tree, what speaks for it there, how evenly it is divided.
+"""The slots of a label: where it is, what speaks for it there, how evenly it is divided.
 
 Slots are chosen for reach. They are no senses: for these see `polyseme.senses.describe`.
 """
