@@ -17,7 +17,7 @@ constexpr int max_iter = 20;
 constexpr int max_refinements = 10;
 constexpr float concentration = 40;        // of documents around the middle of their part
 constexpr float worth_of_evenness = 0.2f;  // against alikeness
-constexpr double least_within = 0.02;      // parts whose documents have nothing in common are no parts
+constexpr double by_chance = 0.01;         // similarity that parts may have, or lack, for no reason
 constexpr int64_t fewest_documents = 3;    // of a part
 
 }  // namespace
@@ -148,10 +148,10 @@ void SenseSplitter::move(int64_t document, int to) {
 float SenseSplitter::alike(int a, int b) const {
     const auto within = [&](int part) {
         const double n = static_cast<double>(sizes_[part]);
-        return std::max(least_within, (between_[part][part] - n) / std::max(1.0, n * (n - 1)));
+        return std::max(0.0, (between_[part][part] - n) / std::max(1.0, n * (n - 1))) + by_chance;
     };
     const double across = between_[a][b] / (static_cast<double>(sizes_[a]) * sizes_[b]);
-    return static_cast<float>(across / std::sqrt(within(a) * within(b)));
+    return static_cast<float>((across + by_chance) / std::sqrt(within(a) * within(b)));
 }
 
 // From clusters to two parts: small ones join what they are most similar to, then whichever two are most

@@ -49,13 +49,13 @@ def whitened(documents: Documents, run: Run) -> Floats:
     with threadpool_limits(limits=1):  # sums must not depend on the number of threads
         for _ in range(N_ITERATIONS):  # subspace iteration among documents: they are fewest
             found = _orthonormal(found)
+            if found.shape[1] == 0:  # documents without anything
+                return np.zeros((documents.n_rows, 1), dtype=np.float32)
             of_features = _product(by_feature, found * to_unit, run)
             found, before = _product(sample, of_features, run) * to_unit, found
         squares, vectors = np.linalg.eigh(before.T @ found.astype(np.float64))
         kept = np.argsort(-squares)[:N_DIMENSIONS]
         kept = kept[squares[kept] > LEAST_SHARE * squares.max(initial=0)]
-        if len(kept) == 0:  # documents without anything
-            return np.zeros((documents.n_rows, 1), dtype=np.float32)
         to_space = (vectors[:, kept] / squares[kept]).astype(np.float32)
         return with_unit_rows(_product(documents, of_features, run) @ to_space)
 
