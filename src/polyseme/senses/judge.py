@@ -34,6 +34,8 @@ QUANTILES = np.arange(
     0.2, 0.95, 0.1
 )  # of fused labels, by which the share of ambiguous ones is found
 MOST_AMBIGUOUS = 0.9  # share of the labels
+REPORTED = ("n_fused", "auc", "brier", "reliability")
+IN_A_BIN = ("from", "to", "n", "predicted", "observed")
 
 Floats = npt.NDArray[np.float64]
 
@@ -187,15 +189,41 @@ class AmbiguityJudge:
 
     def to_json(self) -> dict[str, Any]:
         """Return it as JSON values."""
-        found = asdict(self)
-        return {**found.pop("report"), "judge": found, "prior": self.prior}
+        own = {name: value for name, value in asdict(self).items() if name != "report"}
+        own = {name: list(value) if type(value) is tuple else value for name, value in own.items()}
+        return {**self.report, "judge": own, "prior": self.prior}
 
     @classmethod
     def from_json(cls, found: dict[str, Any]) -> AmbiguityJudge:
-        """Return what `to_json` gave."""
-        own = found["judge"]
-        pairs = {name: tuple(own[name]) for name in ("means", "deviations", "weights")}
-        return cls(**{**own, **pairs})
+        """Return what `to_json` gave; the usual judge where there is none.
+
+        Raises
+        ------
+        ValueError
+            If that cannot be what it gave.
+        """
+        own = found.get("judge")
+        if own is None:
+            return cls()
+        try:
+            judge = cls(
+                means=_pair(own["means"]),
+                deviations=_pair(own["deviations"]),
+                weights=_pair(own["weights"]),
+                **{name: float(own[name]) for name in ("bias", "prior", "most_alike")},
+                report={name: found[name] for name in REPORTED if name in found},
+            )
+        except (TypeError, KeyError, IndexError, ValueError, OverflowError):
+            raise ValueError("what it learned about ambiguity is not to be read") from None
+        numbers = [*judge.means, *judge.deviations, *judge.weights, judge.bias, judge.most_alike]
+        if not (
+            np.isfinite(numbers).all()
+            and min(judge.deviations) > 0
+            and 0 < judge.prior < 1
+            and _is_report(judge.report)
+        ):
+            raise ValueError("what it learned about ambiguity makes no sense")
+        return judge
 
 
 def fuse_on_purpose(
@@ -235,6 +263,16 @@ def fuse_on_purpose(
 
 def _pair(numbers: Floats) -> tuple[float, float]:
     return float(numbers[0]), float(numbers[1])
+
+
+def _is_report(report: dict[str, Any]) -> bool:
+    """Return whether a report is one: numbers where there should be, or nothing at all."""
+    table = report.get("reliability", [])
+    if not isinstance(table, list) or not all(isinstance(one, dict) for one in table):
+        return False
+    numbers = [report[name] for name in REPORTED[:3] if name in report]
+    numbers += [one.get(name) for one in table for name in IN_A_BIN]
+    return all(type(number) in (int, float) and 0 <= number < 2**31 for number in numbers)
 
 
 def _measured(splits: Splits, is_rough: bool = False) -> Floats:
