@@ -267,7 +267,7 @@ def test_the_report_has_a_table_for_each_fusion_and_one_for_each_question(result
     assert text.count("| senses of every label | 0.625 [") == len(FUSIONS)
     for title in ("Ambiguity", "Reliability of the probability", "How many senses", "Cost"):
         assert f"**{title}**" in text
-    (row,) = [line for line in text.splitlines() if "+0.00" in line and "nothing fused" in line]
+    (row,) = [line for line in text.splitlines() if "+0.00" in line and "random pairs" in line]
     assert row.count("+0.00 ± 0.00 |") == 3
 
 
