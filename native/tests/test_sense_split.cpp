@@ -41,7 +41,7 @@ TEST("documents of two to five kinds are divided by kind") {
             std::vector<int> kinds;
             for (int i = 0; i < 12 * n_kinds; ++i) kinds.push_back(i % n_kinds);
             const auto similarities = similarities_of(kinds, 0.5f, 0.05f, 0.03f, seed);
-            const auto& found = splitter.split(similarities.data(), std::ssize(kinds), Random(seed));
+            const auto& found = splitter.split(similarities.data(), std::ssize(kinds), 0, Random(seed));
             CHECK(is_the_same(found[n_kinds - least_parts].part_of, kinds));
             CHECK(found[n_kinds - least_parts].alikeness < 0.2f);
         }
@@ -56,7 +56,7 @@ TEST("every part is there, has three documents at least, and alikeness is a numb
         std::vector<int> kinds(n);
         for (int& kind : kinds) kind = static_cast<int>(random.below(1 + round % 7));
         const auto similarities = similarities_of(kinds, 0.3f, 0.f, 0.3f, round);
-        const auto& found = splitter.split(similarities.data(), n, Random(round));
+        const auto& found = splitter.split(similarities.data(), n, 0, Random(round));
         for (int m = least_parts; m <= most_parts; ++m) {
             const auto& partition = found[m - least_parts];
             if (partition.part_of.empty()) continue;
@@ -76,10 +76,10 @@ TEST("too few documents are not divided, whatever was divided before") {
     SenseSplitter splitter;
     const std::vector<int> many{0, 0, 0, 1, 1, 1, 0, 0, 1, 1, 0, 1};
     const auto first = similarities_of(many, 0.5f, 0.f, 0.01f, 0);
-    CHECK(!splitter.split(first.data(), 12, Random(0))[0].part_of.empty());
+    CHECK(!splitter.split(first.data(), 12, 0, Random(0))[0].part_of.empty());
     for (int64_t n = 2; n < 6; ++n) {
         const auto few = similarities_of(std::vector<int>(n, 0), 0.5f, 0.f, 0.01f, 0);
-        for (const auto& partition : splitter.split(few.data(), n, Random(0)))
+        for (const auto& partition : splitter.split(few.data(), n, 0, Random(0)))
             CHECK(partition.part_of.empty());
     }
 }
@@ -89,11 +89,11 @@ TEST("documents that are all alike, or have nothing in common, are no trouble") 
     for (const float similarity : {1.f, 0.f, -0.01f}) {
         for (const int64_t n : {2, 6, 17, 60}) {
             const auto all = similarities_of(std::vector<int>(n, 0), similarity, similarity, 0.f, 0);
-            for (const auto& partition : splitter.split(all.data(), n, Random(3)))
+            for (const auto& partition : splitter.split(all.data(), n, 0, Random(3)))
                 CHECK(partition.part_of.empty() || std::isfinite(partition.alikeness));
         }
         std::vector<float> nothing(36, 0.f);  // not even with themselves
-        for (const auto& partition : splitter.split(nothing.data(), 6, Random(3)))
+        for (const auto& partition : splitter.split(nothing.data(), 6, 0, Random(3)))
             CHECK(partition.part_of.empty() || std::isfinite(partition.alikeness));
     }
 }

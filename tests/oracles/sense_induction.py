@@ -45,7 +45,8 @@ def split_group(problem, group, max_documents, seed):
         others = texts
     partitions = {}
     if len(documents) >= 2:
-        partitions = split((texts @ texts.T + others @ others.T) / 2, random)
+        similarities = (texts @ texts.T + others @ others.T) / 2
+        partitions = split(similarities, 2 / problem.documents.shape[1], random)
     return documents, partitions, by_labels, (texts, others)
 
 

@@ -4,16 +4,18 @@ import numpy as np
 
 CLUSTER_COUNTS = (2, 3, 4, 6, 8)
 N_STARTS, MAX_ITER, MAX_REFINEMENTS = 4, 20, 10
-CONCENTRATION, WORTH_OF_EVENNESS, LEAST_WITHIN = 40, 0.2, 0.02
+CONCENTRATION, WORTH_OF_EVENNESS, BY_CHANCE = 40, 0.2, 0.01
 FEWEST_DOCUMENTS, MOST_PARTS = 3, 5
 
 
-def split(similarities, random):
+def split(similarities, least_within, random):
     """Return the best partition into two to five parts, by count: (part of each, alikeness).
 
     Parameters
     ----------
     similarities : ndarray, shape (n, n)
+    least_within : float
+        Mean similarity that the documents of a part must have.
     random : Random
     """
     n = len(similarities)
@@ -24,7 +26,7 @@ def split(similarities, random):
             break
         part_of = _k_means(similarities, m, random)
         for candidate in _candidates(similarities, part_of, least_size):
-            _offer(similarities, candidate, best)
+            _offer(similarities, candidate, least_within, best)
     return {m: (part_of, alikeness) for m, (_, part_of, alikeness) in best.items()}
 
 
@@ -108,10 +110,12 @@ def _refined(similarities, part_of):
     return part_of
 
 
-def _offer(similarities, part_of, best):
+def _offer(similarities, part_of, least_within, best):
     sizes = np.bincount(part_of)
     m = len(sizes)
     if sizes.min() < FEWEST_DOCUMENTS:
+        return
+    if min(within(similarities, part_of, part) for part in range(m)) < least_within:
         return
     alikeness = max(alike(similarities, part_of, a, b) for a in range(m) for b in range(a))
     evenness = (1 - ((sizes / sizes.sum()) ** 2).sum()) * m / (m - 1)
@@ -120,13 +124,14 @@ def _offer(similarities, part_of, best):
         best[m] = cost, part_of, alikeness
 
 
+def within(similarities, part_of, part):
+    """Return the mean similarity of different documents of a part."""
+    own = similarities[np.ix_(part_of == part, part_of == part)]
+    return (own.sum() - len(own)) / max(1, len(own) * (len(own) - 1))
+
+
 def alike(similarities, part_of, a, b):
     """Return the mean similarity across two parts, as a share of that within them."""
-
-    def within(part):
-        own = similarities[np.ix_(part_of == part, part_of == part)]
-        n = len(own)
-        return max(LEAST_WITHIN, (own.sum() - n) / max(1, n * (n - 1)))
-
     across = similarities[np.ix_(part_of == a, part_of == b)].mean()
-    return across / np.sqrt(within(a) * within(b))
+    own = [max(0, within(similarities, part_of, part)) + BY_CHANCE for part in (a, b)]
+    return (across + BY_CHANCE) / np.sqrt(own[0] * own[1])
