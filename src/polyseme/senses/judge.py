@@ -310,7 +310,7 @@ def _coherence_by_chance(
         found.append(splits.coherence)
         sizes.append(splits.sizes)
     coherence, size = np.concatenate(found), np.concatenate(sizes)
-    borders = np.unique(np.quantile(size, [0, 0.25, 0.5, 0.75]))
+    borders = np.unique(np.quantile(size, [0, 0.25, 0.5, 0.75], method="lower"))  # none is empty
     place = np.searchsorted(borders, size, side="right") - 1
     least = [np.quantile(coherence[place == i], SELDOM) for i in range(len(borders))]
     return {"sizes": tuple(borders.tolist()), "least_coherent": tuple(map(float, least))}
