@@ -69,6 +69,11 @@ PHASES = {
         QUICK | {"max_leaf_size": 2, "beam_size": 50, "match_folds": 0},
     ),
     "Training the ranker": (20_000, 2_000, FOREVER | {"max_leaf_size": 2_000, "rounds": 0}),
+    "Finding senses": (
+        150_000,
+        15_000,
+        QUICK | {"max_leaf_size": 2_000, "beam_size": 1, "rounds": 0, "match_folds": 0},
+    ),
     "Predicting": (100_000, 2_000, QUICK | {"max_leaf_size": 2, "beam_size": 50}),
 }
 

@@ -34,6 +34,7 @@ QUANTILES = np.arange(
     0.2, 0.95, 0.1
 )  # of fused labels, by which the share of ambiguous ones is found
 MOST_AMBIGUOUS = 0.9  # share of the labels
+_PAIRS, _NUMBERS = ("means", "deviations", "weights"), ("bias", "prior", "most_alike")
 
 Floats = npt.NDArray[np.float64]
 
@@ -188,14 +189,25 @@ class AmbiguityJudge:
     def to_json(self) -> dict[str, Any]:
         """Return it as JSON values."""
         found = asdict(self)
+        found.update({name: list(found[name]) for name in _PAIRS})
         return {**found.pop("report"), "judge": found, "prior": self.prior}
 
     @classmethod
     def from_json(cls, found: dict[str, Any]) -> AmbiguityJudge:
-        """Return what `to_json` gave."""
-        own = found["judge"]
-        pairs = {name: tuple(own[name]) for name in ("means", "deviations", "weights")}
-        return cls(**{**own, **pairs})
+        """Return what `to_json` gave; refuse anything else."""
+        try:
+            own = found["judge"]
+            means, deviations, weights = (_pair(np.array(own[name], float)) for name in _PAIRS)
+            bias, prior, most_alike = (float(own[name]) for name in _NUMBERS)
+            numbers = [*means, *deviations, *weights, bias, prior, most_alike]
+            if not np.isfinite(numbers).all() or min(deviations) <= 0:
+                raise ValueError
+        except (KeyError, IndexError, TypeError, ValueError):
+            raise ValueError(
+                "The model does not say what it learned about ambiguity; train it again, or "
+                "with senses='none'."
+            ) from None
+        return cls(means, deviations, weights, bias, prior, most_alike)
 
 
 def fuse_on_purpose(
