@@ -62,12 +62,12 @@ def topics_with_meanings(
         list(range(n_ambiguous + t * n_plain, n_ambiguous + (t + 1) * n_plain))
         for t in range(n_topics)
     ]
-    where = rng.permutation(n_topics)
-    first = 0
-    for label, n_topics_of_label in enumerate(meanings):
-        for t in range(first, first + n_topics_of_label):
-            own[where[t % n_topics]].append(label)
-        first += n_topics_of_label
+    waiting: list[int] = []
+    for label, n_of_label in enumerate(meanings):
+        if len(waiting) < n_of_label:
+            waiting = rng.permutation(n_topics).tolist()
+        for _ in range(n_of_label):
+            own[waiting.pop()].append(label)
     n_documents, n_words = n_topics * per_topic, n_topics * words_per_topic + 30
     topic = np.arange(n_documents) % n_topics
     X = np.zeros((n_documents, n_words * n_languages), dtype=np.float32)
