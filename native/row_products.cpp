@@ -64,12 +64,10 @@ void multiply_rows(const DocumentsView& documents, const float* matrix, int64_t 
         const int64_t end = std::min(n_rows, (block + 1) * clones::rows_together);
         for (int64_t i = block * clones::rows_together; i < end; ++i) {
             const auto columns = documents.sparse.row(i);
-            const clones::RowEntries row{columns.data(),
-                                         documents.sparse.values + documents.sparse.starts[i],
-                                         std::ssize(columns),
-                                         documents.dense + i * documents.n_dense,
-                                         documents.n_dense,
-                                         documents.sparse.n_cols};
+            const clones::RowEntries row{
+                columns.data(),      documents.sparse.values + documents.sparse.starts[i],
+                std::ssize(columns), documents.dense + i * documents.n_dense,
+                documents.n_dense,   documents.sparse.n_cols};
             clones::multiply_row(row, matrix, width, products + i * width);
         }
         control.advance(end - block * clones::rows_together);

@@ -14,7 +14,8 @@ namespace clones {
 typedef float Eight __attribute__((vector_size(32)));
 
 // Products of one row with four others; widths are multiples of eight.
-POLYSEME_INLINE void four_products(const float* row, const float* const* others, int64_t width, float* found) {
+POLYSEME_INLINE void four_products(const float* row, const float* const* others, int64_t width,
+                                   float* found) {
     Eight sums[4] = {};
     for (int64_t f = 0; f < width; f += 8) {
         Eight own, other;

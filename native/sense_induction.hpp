@@ -45,7 +45,7 @@ GroupSplits split_groups(const SenseProblem& problem, const PatternView& groups,
 
 // For every document of some labels the part that it belongs to, and how near it is to its middle.
 struct PartsOfDocuments {
-    std::vector<int8_t> parts;     // side by side for the documents of each label
+    std::vector<int8_t> parts;  // side by side for the documents of each label
     std::vector<float> nearness;
 };
 

@@ -30,8 +30,8 @@ POLYSEME_CLONES void add_row(float* sums, const float* row, float factor, int64_
 
 }  // namespace clones
 
-const std::array<SensePartition, most_parts - least_parts + 1>& SenseSplitter::split(const float* similarities,
-                                                                                     int64_t n, Random random) {
+const std::array<SensePartition, most_parts - least_parts + 1>& SenseSplitter::split(
+    const float* similarities, int64_t n, Random random) {
     similarities_ = similarities;
     n_ = n;
     least_size_ = std::clamp<int64_t>(n / 5, fewest_documents, 8);

@@ -25,8 +25,8 @@ struct SensePartition {
 class SenseSplitter {
   public:
     // `similarities` is [n][n], symmetric, with ones on the diagonal. Partition k is at [k - least_parts].
-    const std::array<SensePartition, most_parts - least_parts + 1>& split(const float* similarities, int64_t n,
-                                                                          Random random);
+    const std::array<SensePartition, most_parts - least_parts + 1>& split(const float* similarities,
+                                                                          int64_t n, Random random);
 
   private:
     void k_means(int m, Random& random);
@@ -49,7 +49,7 @@ class SenseSplitter {
     // The partition at hand, and for each part how similar documents are to all of it.
     std::vector<int8_t> part_of_;
     std::vector<int64_t> sizes_;
-    std::vector<std::vector<float>> to_part_;  // [part][document]
+    std::vector<std::vector<float>> to_part_;   // [part][document]
     std::vector<std::vector<double>> between_;  // [part][part], sums over all pairs
 
     std::vector<int8_t> next_, chosen_;

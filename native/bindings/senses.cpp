@@ -104,8 +104,8 @@ nb::tuple assign(const Block& documents, const Block& labels, const Pattern& lab
     for (size_t i = 0; i < parts.size(); ++i)
         require(parts.data()[i] >= 0 && parts.data()[i] < most_parts, "a part is out of range");
     auto found = run_released(nb::none(), [&](RunControl& control) {
-        return assign_documents(problem, chosen.data(), static_cast<int64_t>(chosen.size()), known, parts.data(), n_threads,
-                                control);
+        return assign_documents(problem, chosen.data(), static_cast<int64_t>(chosen.size()), known,
+                                parts.data(), n_threads, control);
     });
     return nb::make_tuple(to_numpy(std::move(found.parts)), to_numpy(std::move(found.nearness)));
 }
