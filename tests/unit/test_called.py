@@ -83,6 +83,11 @@ def test_words_stand_where_labels_have_no_names():
     assert names(beside, words) == ["planet", "flask, metal"]
 
 
+def test_numbers_of_features_stand_where_there_is_nothing_else():
+    words = [{"117228": 1}, {"63287": 1}]
+    assert names([{"gnd:4020588-5": 1}, {}], words) == ["gnd:4020588-5", "63287"]
+
+
 def test_the_name_of_the_label_tells_none_of_its_senses():
     words = [{"Mercury": 3, "planet": 2}, {"metal": 1}]
     assert names([{}, {}], words) == ["planet", "metal"]

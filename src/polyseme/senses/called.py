@@ -78,12 +78,14 @@ def _worth_naming(excess: list[tuple[int, float]]) -> list[int]:
 
 
 def _called(labels: list[str | int], features: list[str | int], but: str | int) -> str:
-    things = [("label", name) for name in labels] + [("feature", name) for name in features]
-    things = [(kind, name) for kind, name in things if not _is_same(name, but)]
-    readable = [(kind, name) for kind, name in things if not _is_code(name)]
-    chosen = (readable or things)[:N_IN_NAME]
-    names = [name if isinstance(name, str) else f"{kind} {name}" for kind, name in chosen]
-    return ", ".join(names) or THE_REST
+    features = [name for name in features if not _is_same(name, but)]
+    readable = [str(name) for name in (*labels, *features) if not _is_code(name)]
+    codes = _spoken("label", labels) or _spoken("feature", features)
+    return ", ".join((readable or codes)[:N_IN_NAME]) or THE_REST
+
+
+def _spoken(kind: str, names: list[str | int]) -> list[str]:
+    return [name if isinstance(name, str) else f"{kind} {name}" for name in names]
 
 
 def _is_same(name: str | int, other: str | int) -> bool:
