@@ -6,6 +6,12 @@
 
 namespace polyseme {
 
+namespace {
+
+constexpr int64_t pairs_together = 1024;
+
+}  // namespace
+
 namespace clones {
 
 typedef float Eight __attribute__((vector_size(32)));
@@ -76,10 +82,9 @@ void multiply_rows(const DocumentsView& documents, const float* matrix, int64_t 
 
 void multiply_pairs(const MatrixView& a, const MatrixView& b, std::span<const int64_t> rows_a,
                     std::span<const int64_t> rows_b, double* products, int n_threads, RunControl& control) {
-    constexpr int64_t together = 1024;
     const int64_t n_pairs = std::ssize(rows_a);
-    parallel_for((n_pairs + together - 1) / together, n_threads, control, [&](int64_t block, int) {
-        for (int64_t i = block * together; i < std::min(n_pairs, (block + 1) * together); ++i) {
+    const auto multiply = [&](int64_t first, int64_t end) {
+        for (int64_t i = first; i < end; ++i) {
             int64_t at_a = a.starts[rows_a[i]], at_b = b.starts[rows_b[i]];
             const int64_t end_a = a.starts[rows_a[i] + 1], end_b = b.starts[rows_b[i] + 1];
             double sum = 0;
@@ -91,7 +96,12 @@ void multiply_pairs(const MatrixView& a, const MatrixView& b, std::span<const in
             }
             products[i] = sum;
         }
-    });
+    };
+    if (n_pairs <= pairs_together) return multiply(0, n_pairs);  // threads would take longer to start
+    parallel_for((n_pairs + pairs_together - 1) / pairs_together, n_threads, control,
+                 [&](int64_t block, int) {
+                     multiply(block * pairs_together, std::min(n_pairs, (block + 1) * pairs_together));
+                 });
 }
 
 }  // namespace polyseme

@@ -163,7 +163,7 @@ struct GroupSplitter {
 
     struct Found {
         std::vector<int32_t> documents;
-        std::array<SensePartition, GroupSplits::n_counts> partitions;
+        SensePartitions partitions;
         bool by_labels = false;
         TwoParts two{};
     };
@@ -180,7 +180,9 @@ struct GroupSplitter {
         clones::products_of_rows(rows.data(), n, maker.width(), products.data());
         // Unit rows of both halves: their mean product is the similarity.
         for (float& value : products) value *= 0.5f;
-        found.partitions = splitter.split(products.data(), n, random);
+        // Parts of documents at random are as similar as 2 / (pi * width), since parts are sought for it.
+        const double least_within = 2.0 / static_cast<double>(problem.width);
+        found.partitions = splitter.split(products.data(), n, least_within, random);
         const auto& halves = found.partitions[0].part_of;
         if (!halves.empty()) found.two = similarities_of(rows, halves, maker.half());
         return found;

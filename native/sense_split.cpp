@@ -30,10 +30,11 @@ POLYSEME_CLONES void add_row(float* sums, const float* row, float factor, int64_
 
 }  // namespace clones
 
-const std::array<SensePartition, most_parts - least_parts + 1>& SenseSplitter::split(
-    const float* similarities, int64_t n, Random random) {
+const SensePartitions& SenseSplitter::split(const float* similarities, int64_t n, double least_within,
+                                            Random random) {
     similarities_ = similarities;
     n_ = n;
+    least_within_ = least_within;
     least_size_ = std::clamp<int64_t>(n / 5, fewest_documents, 8);
     for (auto& found : best_) {
         found.part_of.clear();
@@ -144,14 +145,17 @@ void SenseSplitter::move(int64_t document, int to) {
     part_of_[document] = static_cast<int8_t>(to);
 }
 
+// Mean similarity of different documents of a part.
+double SenseSplitter::within(int part) const {
+    const auto n = static_cast<double>(sizes_[part]);
+    return (between_[part][part] - n) / std::max(1.0, n * (n - 1));
+}
+
 // Mean similarity across two parts, as a share of that within them.
 float SenseSplitter::alike(int a, int b) const {
-    const auto within = [&](int part) {
-        const double n = static_cast<double>(sizes_[part]);
-        return std::max(0.0, (between_[part][part] - n) / std::max(1.0, n * (n - 1))) + by_chance;
-    };
     const double across = between_[a][b] / (static_cast<double>(sizes_[a]) * sizes_[b]);
-    return static_cast<float>((across + by_chance) / std::sqrt(within(a) * within(b)));
+    const double own = (std::max(0.0, within(a)) + by_chance) * (std::max(0.0, within(b)) + by_chance);
+    return static_cast<float>((across + by_chance) / std::sqrt(own));
 }
 
 // From clusters to two parts: small ones join what they are most similar to, then whichever two are most
@@ -250,6 +254,7 @@ void SenseSplitter::offer() {
     float alikeness = -std::numeric_limits<float>::infinity();
     double squares = 0;
     for (int a = 0; a < m; ++a) {
+        if (within(a) < least_within_) return;
         const double share = static_cast<double>(sizes_[a]) / static_cast<double>(n_);
         squares += share * share;
         for (int b = 0; b < a; ++b) alikeness = std::max(alikeness, alike(a, b));

@@ -22,11 +22,13 @@ struct SensePartition {
     float cost = 0;
 };
 
+using SensePartitions = std::array<SensePartition, most_parts - least_parts + 1>;
+
 class SenseSplitter {
   public:
-    // `similarities` is [n][n], symmetric, with ones on the diagonal. Partition k is at [k - least_parts].
-    const std::array<SensePartition, most_parts - least_parts + 1>& split(const float* similarities,
-                                                                          int64_t n, Random random);
+    // `similarities` is [n][n], symmetric, with ones on the diagonal. The documents of a part must be
+    // `least_within` similar at least, on average. Partition k is at [k - least_parts].
+    const SensePartitions& split(const float* similarities, int64_t n, double least_within, Random random);
 
   private:
     void k_means(int m, Random& random);
@@ -38,13 +40,15 @@ class SenseSplitter {
     void merge(int a, int b);
     void refine();
     void offer();
+    double within(int part) const;
     float alike(int a, int b) const;
     int n_parts() const { return static_cast<int>(sizes_.size()); }
 
     const float* similarities_ = nullptr;
     int64_t n_ = 0;
     int64_t least_size_ = 0;
-    std::array<SensePartition, most_parts - least_parts + 1> best_;
+    double least_within_ = 0;
+    SensePartitions best_;
 
     // The partition at hand, and for each part how similar documents are to all of it.
     std::vector<int8_t> part_of_;

@@ -58,8 +58,7 @@ def induce_senses(
     if earlier is not None:
         judge = AmbiguityJudge.from_json(earlier.calibration)
     else:
-        rng = np.random.default_rng([run.seed, ENOUGH_DOCUMENTS])
-        judge = AmbiguityJudge.learn(space, labels, splits, rng)
+        judge = AmbiguityJudge.learn(space, labels, splits, run.seed)
     n_parts = judge.count_parts(splits)
     chosen = splits.parts[np.arange(len(splits.parts)), np.repeat(n_parts, splits.sizes) - 2]
     parts, nearness = space.assign(labels, splits.looked_at, np.ascontiguousarray(chosen))

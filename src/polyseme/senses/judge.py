@@ -3,7 +3,8 @@
 The documents of two labels, taken for one, show how two meanings divide. The labels of the
 vocabulary show how labels divide at large; some of them are ambiguous as well, and how many is
 learned too. A probability of one half then says: half of the labels that divide like this one are
-as two labels put together.
+as two labels put together. Labels with documents at random show how much parts have in common by
+chance: where it is no more, nothing is said to be ambiguous.
 """
 
 from __future__ import annotations
@@ -15,11 +16,14 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import minimize
 
-from polyseme.senses.splits import SenseSpace, Splits, groups_of
+from polyseme.inputs.sparse_rows import SparsePattern
+from polyseme.senses.splits import MAX_DOCUMENTS, SenseSpace, Splits, groups_of
 
 __all__ = ["AmbiguityJudge", "fuse_on_purpose"]
 
 N_FUSED = 600
+N_SHUFFLED = 200  # labels with documents at random
+SELDOM = 0.95
 FEWEST_TO_FUSE = 5  # documents of a label that is fused with another
 FEWEST_TO_LEARN_FROM = 50  # labels, and fused ones
 ENOUGH_DOCUMENTS = 20  # of a label to learn from; with fewer, nothing is sure
@@ -34,6 +38,9 @@ QUANTILES = np.arange(
     0.2, 0.95, 0.1
 )  # of fused labels, by which the share of ambiguous ones is found
 MOST_AMBIGUOUS = 0.9  # share of the labels
+LEAST_AUC = 0.55  # with which fused labels are told from others, for this to mean anything
+REPORTED = ("n_fused", "auc", "brier", "reliability")
+IN_A_BIN = ("from", "to", "n", "predicted", "observed")
 
 Floats = npt.NDArray[np.float64]
 
@@ -56,6 +63,8 @@ class AmbiguityJudge:
         The share of ambiguous labels among those of the vocabulary.
     most_alike : float
         Alikeness of parts from which they are not two senses.
+    sizes, least_coherent : tuple of float
+        From so many documents on, parts must have so much in common (`Splits.coherence`).
     report : dict
         How well held-out labels were judged, see `learn`; empty where nothing was learned, since
         there were too few labels: then what is usual holds.
@@ -67,6 +76,8 @@ class AmbiguityJudge:
     bias: float = -1.2
     prior: float = 0.1
     most_alike: float = 0.25
+    sizes: tuple[float, ...] = ()
+    least_coherent: tuple[float, ...] = ()
     report: dict[str, Any] = field(default_factory=dict)
 
     def evidence(self, splits: Splits) -> Floats:
@@ -84,7 +95,17 @@ class AmbiguityJudge:
         against = np.exp(-np.clip(self.evidence(splits), -50, 50))
         found = self.prior / (self.prior + (1 - self.prior) * against)
         sure = np.minimum(1, splits.sizes / ENOUGH_DOCUMENTS)
-        return np.where(splits.is_split, sure * found, 0).astype(np.float32)
+        is_sound = splits.is_split & self._are_coherent(splits)
+        return np.where(is_sound, sure * found, 0).astype(np.float32)
+
+    def _are_coherent(self, splits: Splits) -> npt.NDArray[np.bool_]:
+        if not self.sizes:
+            return np.ones(len(splits), dtype=np.bool_)
+        place = np.searchsorted(self.sizes, splits.sizes, side="right") - 1
+        found: npt.NDArray[np.bool_] = (
+            splits.coherence > np.array(self.least_coherent)[np.maximum(place, 0)]
+        )
+        return found
 
     def count_parts(self, splits: Splits) -> npt.NDArray[np.int64]:
         """Return into how many senses each group divides: the most that are unlike each other."""
@@ -95,7 +116,7 @@ class AmbiguityJudge:
 
     @classmethod
     def learn(
-        cls, space: SenseSpace, labels: npt.NDArray[Any], splits: Splits, rng: np.random.Generator
+        cls, space: SenseSpace, labels: npt.NDArray[Any], splits: Splits, seed: int
     ) -> AmbiguityJudge:
         """Learn from labels of a vocabulary and from pairs of them, fused on purpose.
 
@@ -111,14 +132,16 @@ class AmbiguityJudge:
             Labels with enough documents.
         splits : Splits
             Theirs.
-        rng : Generator
+        seed : int
         """
+        rng = np.random.default_rng([seed, N_FUSED])
+        by_chance = _coherence_by_chance(space, labels, np.random.default_rng([seed, N_SHUFFLED]))
         enough = space.counts[labels] >= ENOUGH_DOCUMENTS
         labels, splits = labels[enough], splits.take(enough)
         halves = rng.permutation(len(labels)) % 2 == 0
         pairs = [fuse_on_purpose(space.counts, labels[half], rng) for half in (halves, ~halves)]
         if len(labels) < FEWEST_TO_LEARN_FROM or min(map(len, pairs)) < FEWEST_TO_LEARN_FROM:
-            return cls()
+            return cls(**by_chance)
         fused = space.split(groups_of(pairs[0] + pairs[1], space.labels_of.n_columns))
         is_first = np.arange(len(fused)) < len(pairs[0])
         answers = []
@@ -130,7 +153,9 @@ class AmbiguityJudge:
             answers.append(judge._told_apart(splits.take(other), fused.take(of_other)))
         judge = cls._fitted(splits, fused)
         report = _reliability(*(np.concatenate(part) for part in zip(*answers, strict=True)))
-        return cls(**{**asdict(judge), "report": {"n_fused": len(fused), **report}})
+        if report["auc"] < LEAST_AUC:  # nothing can be told: no label is said to be ambiguous
+            judge = replace(judge, prior=1e-6)
+        return replace(judge, **by_chance, report={"n_fused": len(fused), **report})
 
     @classmethod
     def _fitted(cls, real: Splits, fused: Splits) -> AmbiguityJudge:
@@ -187,15 +212,46 @@ class AmbiguityJudge:
 
     def to_json(self) -> dict[str, Any]:
         """Return it as JSON values."""
-        found = asdict(self)
-        return {**found.pop("report"), "judge": found, "prior": self.prior}
+        own = {name: value for name, value in asdict(self).items() if name != "report"}
+        own = {name: list(value) if type(value) is tuple else value for name, value in own.items()}
+        return {**self.report, "judge": own, "prior": self.prior}
 
     @classmethod
     def from_json(cls, found: dict[str, Any]) -> AmbiguityJudge:
-        """Return what `to_json` gave."""
-        own = found["judge"]
-        pairs = {name: tuple(own[name]) for name in ("means", "deviations", "weights")}
-        return cls(**{**own, **pairs})
+        """Return what `to_json` gave; the usual judge where there is none.
+
+        Raises
+        ------
+        ValueError
+            If that cannot be what it gave.
+        """
+        own = found.get("judge")
+        if own is None:
+            return cls()
+        try:
+            judge = cls(
+                means=_pair(own["means"]),
+                deviations=_pair(own["deviations"]),
+                weights=_pair(own["weights"]),
+                **{name: float(own[name]) for name in ("bias", "prior", "most_alike")},
+                sizes=tuple(map(float, own["sizes"])),
+                least_coherent=tuple(map(float, own["least_coherent"])),
+                report={name: found[name] for name in REPORTED if name in found},
+            )
+        except (TypeError, KeyError, IndexError, ValueError, OverflowError):
+            raise ValueError("what it learned about ambiguity is not to be read") from None
+        numbers = [*judge.means, *judge.deviations, *judge.weights, judge.bias, judge.most_alike]
+        numbers += [*judge.sizes, *judge.least_coherent]
+        if not (
+            np.isfinite(numbers).all()
+            and len(judge.sizes) == len(judge.least_coherent) < 100
+            and list(judge.sizes) == sorted(judge.sizes)
+            and min(judge.deviations) > 0
+            and 0 < judge.prior < 1
+            and _is_report(judge.report)
+        ):
+            raise ValueError("what it learned about ambiguity makes no sense")
+        return judge
 
 
 def fuse_on_purpose(
@@ -233,8 +289,45 @@ def fuse_on_purpose(
     return pairs
 
 
+def _coherence_by_chance(
+    space: SenseSpace, labels: npt.NDArray[Any], rng: np.random.Generator
+) -> dict[str, Any]:
+    """Return how much the parts of labels with documents at random seldom have in common."""
+    if len(labels) == 0:
+        return {}
+    n_documents, n_labels = space.labels_of.shape
+    found, sizes = [], []
+    for _ in range(-(-N_SHUFFLED // len(labels))):
+        chosen = np.sort(rng.choice(labels, min(len(labels), N_SHUFFLED), replace=False))
+        counts = np.zeros(n_labels, dtype=np.int64)
+        counts[chosen] = np.minimum(space.counts[chosen], MAX_DOCUMENTS)
+        drawn = [np.sort(rng.choice(n_documents, n, replace=False)) for n in counts[chosen]]
+        shuffled = SparsePattern(
+            np.append(0, np.cumsum(counts)), np.concatenate(drawn).astype(np.int32), n_documents
+        )
+        groups = groups_of([[label] for label in chosen.tolist()], n_labels)
+        splits = space.split(groups, shuffled)
+        found.append(splits.coherence)
+        sizes.append(splits.sizes)
+    coherence, size = np.concatenate(found), np.concatenate(sizes)
+    borders = np.unique(np.quantile(size, [0, 0.25, 0.5, 0.75], method="lower"))  # none is empty
+    place = np.searchsorted(borders, size, side="right") - 1
+    least = [np.quantile(coherence[place == i], SELDOM) for i in range(len(borders))]
+    return {"sizes": tuple(borders.tolist()), "least_coherent": tuple(map(float, least))}
+
+
 def _pair(numbers: Floats) -> tuple[float, float]:
     return float(numbers[0]), float(numbers[1])
+
+
+def _is_report(report: dict[str, Any]) -> bool:
+    """Return whether a report is one: numbers where there should be, or nothing at all."""
+    table = report.get("reliability", [])
+    if not isinstance(table, list) or not all(isinstance(one, dict) for one in table):
+        return False
+    numbers = [report[name] for name in REPORTED[:3] if name in report]
+    numbers += [one.get(name) for one in table for name in IN_A_BIN]
+    return all(type(number) in (int, float) and 0 <= number < 2**31 for number in numbers)
 
 
 def _measured(splits: Splits, is_rough: bool = False) -> Floats:

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from polyseme.files.stored_model import StoredModel
 from polyseme.inputs.sparse_rows import SparseRows
+from polyseme.senses.judge import AmbiguityJudge
 
 __all__ = ["SHOWN_FROM", "SenseLayer"]
 
@@ -260,3 +261,7 @@ def _check_plain(stored: StoredModel, calibration: dict[str, Any]) -> None:
         is_short = False
     if not is_short:
         raise stored.damaged("the calibration of its senses is too long, or has no finite numbers")
+    try:
+        AmbiguityJudge.from_json(calibration)
+    except ValueError as error:
+        raise stored.damaged(str(error)) from None

@@ -69,6 +69,13 @@ class Splits:
         return np.diff(self.looked_at.starts)
 
     @property
+    def coherence(self) -> Floats:
+        """How similar documents are within the two parts; 0 without a partition."""
+        _, _, *within, _ = self.similarity.T
+        of_parts = [np.maximum(0, within[i] + within[i + 2]) / 2 for i in (0, 1)]
+        return np.where(self.is_split, np.sqrt(of_parts[0] * of_parts[1]), 0)
+
+    @property
     def is_split(self) -> npt.NDArray[np.bool_]:
         """Whether there is a partition at all."""
         return np.isfinite(self.alikeness[:, 0])
@@ -126,13 +133,17 @@ class SenseSpace:
         sums = _native.multiply_rows(documents_of, self.documents, self.run.n_threads)
         return with_unit_rows(sums) * self.rarity[:, None]
 
-    def split(self, groups: SparsePattern) -> Splits:
-        """Split groups of labels, shape (n_groups, n_labels), each taken for one label."""
+    def split(self, groups: SparsePattern, documents_of: SparsePattern | None = None) -> Splits:
+        """Split groups of labels, shape (n_groups, n_labels), each taken for one label.
+
+        With `documents_of`, shape (n_labels, n_documents), labels have these documents instead of
+        their own.
+        """
         found = _native.split_groups(
             self.documents,
             self.labels,
             self.labels_of,
-            self.documents_of,
+            self.documents_of if documents_of is None else documents_of,
             groups,
             max_documents=MAX_DOCUMENTS,
             seed=self.run.seed,

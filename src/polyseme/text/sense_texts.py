@@ -27,15 +27,22 @@ def rows_with_label(
     Returns
     -------
     X, Y : csr_array
-        Their features, and the one label of each.
+        Their features, and those of their labels that the model knows.
     texts : list of str
     rows : list of int
         Their places in the corpus.
     """
     key = model.uri_of(label) or model.name_of(label)
-    having = ((row, record.text) for row, record in enumerate(records) if key in record.labels)
+    having = ((row, record) for row, record in enumerate(records) if key in record.labels)
     found = list(islice(having, MOST_LOOKED_AT))
-    texts = [text for _, text in found]
-    ones, place = np.ones(len(found)), (np.arange(len(found)), np.full(len(found), label))
-    Y = sp.csr_array((ones, place), shape=(len(found), model.classifier_.n_labels_))
+    number_of = model.label_numbers() if found else {}
+    known = [
+        sorted({number_of[label] for label in record.labels if label in number_of})
+        for _, record in found
+    ]
+    starts = np.append(0, np.cumsum([len(labels) for labels in known], dtype=np.int64))
+    columns = np.array([label for labels in known for label in labels], dtype=np.int32)
+    shape = len(found), model.classifier_.n_labels_
+    Y = sp.csr_array((np.ones(len(columns)), columns, starts), shape=shape)
+    texts = [record.text for _, record in found]
     return model.features_.transform(texts), Y, texts, [row for row, _ in found]
