@@ -171,7 +171,9 @@ class AmbiguityJudge:
             weights=(0.0, 0.0),
             bias=0.0,
             prior=0.0,
-            most_alike=_best_border(fused.alikeness[:, 0], real.alikeness[:, 0]),
+            # Halfway between the middle label of two meanings and the middle one of all.
+            most_alike=float(np.median(fused.alikeness[:, 0]) + np.median(real.alikeness[:, 0]))
+            / 2,
         )
         x = np.vstack([judge._standardised(real), judge._standardised(fused)])
         is_fused = np.arange(len(x)) >= len(real)
@@ -371,14 +373,6 @@ def _fit_evidence(
     bounds = [(None, 0), (None, 0), (None, None)]  # more alike is never more ambiguous
     found: Floats = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds).x
     return found
-
-
-def _best_border(low: npt.NDArray[Any], high: npt.NDArray[Any]) -> float:
-    """Return the number that most of `low` and fewest of `high` are at or below."""
-    borders = np.unique(low)
-    gain = np.searchsorted(np.sort(low), borders, side="right") / len(low)
-    gain = gain - np.searchsorted(np.sort(high), borders, side="right") / len(high)
-    return float(borders[gain.argmax()])
 
 
 def _reliability(likely: Floats, was: Floats, weight: Floats) -> dict[str, Any]:
