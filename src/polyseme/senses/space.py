@@ -24,6 +24,7 @@ N_DIMENSIONS = 128
 N_MORE = 8  # directions that are looked for besides, so that those kept are found well
 N_SAMPLED = 10_000  # documents that the space is learned from
 N_ITERATIONS = 3
+N_TOGETHER = 10_000  # rows that are worked on at a time
 LEAST_SHARE = 1e-6  # of a direction's squared singular value in the largest one
 SHORTEST, LARGEST = 1e-37, 1e15  # documents, and numbers in them, that products can bear
 
@@ -102,9 +103,13 @@ def _orthonormal(columns: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
 
 def with_unit_rows(rows: npt.NDArray[Any]) -> Floats:
     """Return rows of unit length; those of zeros stay."""
-    lengths = np.linalg.norm(rows.astype(np.float64), axis=-1, keepdims=True)
-    scaled = rows / np.where((lengths > 0) & np.isfinite(lengths), lengths, np.inf)
-    return np.ascontiguousarray(np.nan_to_num(scaled), dtype=np.float32)
+    found = np.empty(rows.shape, dtype=np.float32)
+    for first in range(0, len(rows), N_TOGETHER):  # doubles of all rows would take much memory
+        block = rows[first : first + N_TOGETHER]
+        lengths = np.linalg.norm(block.astype(np.float64), axis=-1, keepdims=True)
+        scaled = block / np.where((lengths > 0) & np.isfinite(lengths), lengths, np.inf)
+        found[first : first + N_TOGETHER] = np.nan_to_num(scaled)
+    return found
 
 
 def _product(documents: Documents, matrix: npt.NDArray[Any], run: Run) -> Floats:
