@@ -34,9 +34,8 @@ N_BINS = 5
 RIDGE = 1e-3
 # Below these, documents across two parts have nothing in common, and less says nothing more.
 NO_ALIKENESS, NO_SIMILARITY = 0.05, 0.02
-QUANTILES = np.arange(
-    0.2, 0.95, 0.1
-)  # of fused labels, by which the share of ambiguous ones is found
+# Of fused labels, by which the share of ambiguous ones is found.
+QUANTILES = np.arange(0.2, 0.95, 0.1)
 MOST_AMBIGUOUS = 0.9  # share of the labels
 LEAST_AUC = 0.55  # with which fused labels are told from others, for this to mean anything
 REPORTED = ("n_fused", "auc", "brier", "reliability")

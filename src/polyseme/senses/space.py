@@ -6,6 +6,7 @@ corpus are those of language and kind of text, which say nothing about senses.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ N_SAMPLED = 10_000  # documents that the space is learned from
 N_ITERATIONS = 3
 N_TOGETHER = 10_000  # rows that are worked on at a time
 LEAST_SHARE = 1e-6  # of a direction's squared singular value in the largest one
+SHORTEST, LARGEST = 1e-37, 1e15  # documents, and numbers in them, that products can bear
 
 Floats = npt.NDArray[np.float32]
 
@@ -40,11 +42,13 @@ def whitened(documents: Documents, run: Run) -> Floats:
     ndarray of float32, shape (n_documents, n_dimensions)
         C-contiguous; rows of zeros for documents that have nothing of the space.
     """
+    documents = _bounded(documents)
     rng = np.random.default_rng([run.seed, N_SAMPLED])
     rows = np.sort(rng.permutation(documents.n_rows)[:N_SAMPLED])
     sample = documents.take(rows)
     by_feature = _transposed(sample)
-    to_unit = 1 / _lengths(sample)[:, None]  # long documents must not count for more
+    # Long documents must not count for more.
+    to_unit = 1 / np.maximum(_lengths(sample), SHORTEST)[:, None]
     n_wanted = min(N_DIMENSIONS + N_MORE, *sample.shape)
     found = rng.standard_normal((len(rows), n_wanted))
     with threadpool_limits(limits=1):  # sums must not depend on the number of threads
@@ -61,12 +65,28 @@ def whitened(documents: Documents, run: Run) -> Floats:
         return with_unit_rows(_product(documents, of_features, run) @ to_space)
 
 
+def _bounded(documents: Documents) -> Documents:
+    """Return the same documents, at unit length where some have numbers that are too large."""
+    sparse, dense = documents.sparse, documents.dense
+    numbers = [
+        part for part in (None if sparse is None else sparse.values, dense) if part is not None
+    ]
+    if all(max(part.max(initial=0), -part.min(initial=0)) <= LARGEST for part in numbers):
+        return documents
+    lengths = _lengths(documents)
+    if sparse is not None:
+        values = sparse.values / np.repeat(lengths, np.diff(sparse.starts))
+        sparse = replace(sparse, values=values.astype(np.float32))
+    if dense is not None:
+        dense = np.ascontiguousarray(dense / lengths[:, None], dtype=np.float32)
+    return Documents(sparse, dense)
+
+
 def _lengths(documents: Documents) -> npt.NDArray[np.float64]:
     """Return the length of each document; 1 for empty ones."""
     squares = np.zeros(documents.n_rows)
     if documents.sparse is not None:
-        sums = np.append(0, np.cumsum(documents.sparse.values.astype(np.float64) ** 2))
-        squares += np.diff(sums[documents.sparse.starts])
+        squares += documents.sparse.row_sums(documents.sparse.values.astype(np.float64) ** 2)
     if documents.dense is not None:
         squares += np.einsum("ij,ij->i", documents.dense, documents.dense, dtype=np.float64)
     return np.sqrt(np.where(squares > 0, squares, 1))
