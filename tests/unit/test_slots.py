@@ -163,9 +163,12 @@ def test_split_scores_are_those_found_by_hand():
 
 
 def test_labels_that_are_divided_alike_stand_by_frequency_and_rare_ones_are_left_out():
-    model = SimpleNamespace(label_counts_=np.array([10, 30, 9, 20, 50, 20]))
-    scores = np.array([0.2, 0.2, 0.5, 0.3, 0.0, 0.2])
-    assert split_order(model, scores).tolist() == [3, 1, 5, 0]
+    model = SimpleNamespace(
+        clusters_=SimpleNamespace(copies=np.array([2, 2, 2, 3, 2, 2, 1])),
+        label_counts_=np.array([10, 30, 9, 20, 50, 20, 90]),
+    )
+    scores = np.array([0.2, 0.2, 0.5, 0.3, 0.0, 0.2, 0.0])
+    assert split_order(model, scores).tolist() == [3, 1, 5, 0, 4]  # 6 is in one cluster
 
 
 def with_weights(*slots):
