@@ -24,7 +24,7 @@ sys.path.insert(0, str(ROOT))
 from tests.browser.chromium import find_chromium, launch_options  # noqa: E402
 
 PICTURES = ROOT / "docs" / "pictures"
-SIZE = {"width": 1000, "height": 700}
+SIZE = {"width": 1000, "height": 830}
 TEXT = (
     "Silvery and liquid, mercury was once in every thermometer. It is poisonous, and the "
     "laboratory keeps the amalgam in a closed flask."
@@ -64,6 +64,7 @@ def show_map(page: Page) -> None:
     """Let the lines of a label stand out."""
     page.wait_for_selector(".box")
     page.get_by_role("button", name="mercury", exact=True).click()
+    page.wait_for_selector("#map-slots li")
 
 
 def show_quality(page: Page) -> None:

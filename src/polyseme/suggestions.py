@@ -10,7 +10,8 @@ import numpy.typing as npt
 
 from polyseme.estimators.predicting import check_k
 from polyseme.inputs.names import Names, name_of
-from polyseme.senses.describe import sense_name, senses_in
+from polyseme.senses.called import sense_name
+from polyseme.senses.describe import senses_in
 from polyseme.senses.naming import N_OTHER_LABELS
 
 if TYPE_CHECKING:

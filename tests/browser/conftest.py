@@ -35,7 +35,7 @@ def browser():
 def store(tmp_path_factory):
     """A model of texts with a tree of two levels, and one of features without names and senses."""
     folder = tmp_path_factory.mktemp("models")
-    corpus = make_corpus(700, seed=0)
+    corpus = make_corpus(1500, seed=0)
     classifier = XRLinear(
         branching=8, max_leaf_size=16, beam_size=3, assignment="coverage", verbose=0
     )

@@ -75,7 +75,7 @@ def test_a_phone_cuts_no_table_of_quality(visit, width):
     widths = page.locator(".table").evaluate_all(
         "all => all.map(t => [t.scrollWidth, t.clientWidth])"
     )
-    assert len(widths) == 4
+    assert len(widths) == 5
     assert all(needed <= there for needed, there in widths)
 
 

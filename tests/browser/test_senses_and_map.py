@@ -152,6 +152,18 @@ def test_the_map_draws_trees_whose_nodes_have_different_numbers_of_children(visi
     expect(chosen).to_have_attribute("data-place", "0/1")
 
 
+def test_a_tree_of_one_level_has_its_lines_as_a_list_too(visit):
+    nodes = [{"node": i, "n_labels": 2, "words": [], "labels": []} for i in range(2)]
+    link = {"label": 0, "name": "in both", "split": 0.0, "clusters": [0, 1]}
+    tree = {"model": "demo", "starts": [[0, 2]], "levels": [nodes], "links": [link]}
+    page = visit("quality")
+    page.route("**/v1/tree*", lambda route: route.fulfill(json=tree))
+    page.goto(page.url.split("#")[0] + "#map/1")
+    page.get_by_role("button", name="in both", exact=True).click()
+    expect(page.locator(".link.stands")).to_have_count(1)
+    expect(page.locator("#map-slots li").first).to_be_visible()
+
+
 def test_a_cluster_of_the_map_shows_its_labels_and_lines(visit):
     page = visit("map")
     page.wait_for_selector(".box")

@@ -6,10 +6,11 @@ from functools import cache
 import numpy as np
 import pytest
 
-from polyseme import XRLinear, senses
+from polyseme import XRLinear
 from polyseme.inputs.labels import check_labels
 from polyseme.partition.assignment import METHODS
 from polyseme.partition.training_rows import cluster_targets
+from polyseme.senses.slots import division_scores, slots_of, split_order
 from tests.small_data import two_senses
 
 DATA = two_senses()
@@ -79,28 +80,23 @@ def test_what_is_reported_counts_the_pairs_that_the_beam_reaches():
     ]
 
 
-def test_the_ambiguous_labels_are_the_ones_with_two_senses():
+def test_the_ambiguous_labels_are_the_ones_with_two_slots():
     model = fitted(assignment="adaptive", match_folds=0)
     copies = model.clusters_.copies
     assert (copies[:N_AMBIGUOUS] >= 2).mean() > 0.9
     assert (copies[N_AMBIGUOUS:] == 1).mean() > 0.8
-    split = [label for label, _ in senses.most_split(model, N_AMBIGUOUS, min_documents=1)]
-    assert np.mean(np.array(split) < N_AMBIGUOUS) > 0.9
+    divided = split_order(model, division_scores(model), min_documents=1)[:N_AMBIGUOUS]
+    assert np.mean(divided < N_AMBIGUOUS) > 0.9
 
 
-def test_a_sense_lists_its_topic_its_documents_and_its_share():
+def test_a_slot_has_the_words_of_its_topic_and_its_share():
     model, label = fitted(sense_positives=True), 3
-    found = senses.senses_of(model, label, DATA.X, DATA.Y)
+    found = slots_of(model, label, n_words=10, n_neighbours=10)
     assert len(found) == 2
-    topics = [{feature // 6 for feature, _ in sense.strongest if feature < 96} for sense in found]
-    assert topics == [{1}, {3}] or topics == [{3}, {1}]
-    for sense, (topic,) in zip(found, topics, strict=True):
-        assert sense.documents
-        own_words = DATA.X[sense.documents][:, topic * 6 : topic * 6 + 6]
-        assert (own_words.sum(axis=1) > 0).all()
-        assert DATA.Y[sense.documents][:, [label]].sum() == len(sense.documents)
-        assert label not in sense.neighbours
-    assert sum(sense.share for sense in found) == pytest.approx(1, abs=0.1)
+    topics = [{word.feature // 6 for word in slot.words if word.feature < 96} for slot in found]
+    assert topics in ([{1}, {3}], [{3}, {1}])
+    assert all(label not in slot.neighbours for slot in found)
+    assert sum(slot.share for slot in found) == pytest.approx(1, abs=0.1)
 
 
 def test_one_copy_and_no_rounds_is_a_plain_partition():

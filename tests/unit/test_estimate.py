@@ -22,6 +22,7 @@ from polyseme.cost.formulas import (
     slowdown,
     uncertainty,
 )
+from polyseme.cost.of_senses import judged_sizes
 from polyseme.demo import make_corpus
 from polyseme.estimators.model_parts import contents_of
 from polyseme.inputs.features import check_features
@@ -59,6 +60,8 @@ LARGER = {
     "n_features": 5000,
     "n_judged": 40,
     "n_judged_documents": 2000,
+    "n_split_documents": 5000.0,
+    "n_similarities": 300_000.0,
 }
 # Larger trees have smaller clusters, and documents share the entries of X: these may fall.
 MAY_FALL = {("level_sizes", "Training the ranker"), ("n_documents", "prediction")}
@@ -186,7 +189,7 @@ def test_the_space_of_senses_is_learned_from_a_sample_of_many_documents():
         return two / one
 
     assert growth(2000) > 1.8
-    assert growth(20_000) < 1.2
+    assert growth(20_000) < 1.4
 
 
 def test_labels_with_enough_documents_are_counted_and_no_more_of_them_than_are_looked_at():
@@ -194,8 +197,16 @@ def test_labels_with_enough_documents_are_counted_and_no_more_of_them_than_are_l
     counts = estimate._counts(check_features(np.eye(500, 7, dtype=np.float32)), pattern)
     assert (counts["n_judged"], counts["n_judged_documents"]) == (2, 320)
     assert counts["n_features"] == 7
-    fewer = estimate._counts(check_features(np.eye(19, 7)), pattern.rows(0, 19))
+    fewer = estimate._counts(check_features(np.eye(5, 7)), pattern.rows(0, 5))
     assert (fewer["n_judged"], fewer["n_judged_documents"]) == (0, 0)
+
+
+def test_labels_that_are_fused_on_purpose_are_as_many_however_many_there_are():
+    few, many, more = (judged_sizes(np.full(n, 30)) for n in (49, 50, 5000))
+    assert (few["n_split_documents"], few["n_similarities"]) == (49 * 30, 49 * 900)
+    for sizes, n in ((many, 50), (more, 5000)):
+        assert sizes["n_split_documents"] == pytest.approx((n + 600) * 30)
+        assert sizes["n_similarities"] == pytest.approx((n + 600) * 900)
 
 
 def test_the_size_of_senses_grows_with_the_labels_that_are_judged():

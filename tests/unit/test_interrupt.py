@@ -16,7 +16,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from polyseme import XRLinear
+from polyseme.inputs.documents import Documents
+from polyseme.inputs.sparse_rows import SparsePattern, SparseRows
 from polyseme.machine.progress import Progress
+from polyseme.machine.run import Run
+from polyseme.senses.induce import induce_senses
+from polyseme.senses.splits import SenseSpace
 
 # What a script starts in the background would be deaf to it.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -51,6 +56,14 @@ try:
         model = XRLinear(n_jobs=2, **parameters).fit(X[:2000], Y[:2000])
         print("begin", flush=True)
         model.predict_top_k(X)
+    elif wanted in ("Finding senses", "Splitting labels"):  # without the training before them
+        if wanted == "Splitting labels":
+            split = SenseSpace.split
+            SenseSpace.split = lambda *given: (print("begin", flush=True), split(*given))[1]
+        documents, labels = Documents(SparseRows.from_scipy(X)), SparsePattern.from_scipy(Y)
+        if wanted == "Finding senses":
+            print("begin", flush=True)
+        induce_senses(documents, labels, Run(0, 2))
     else:
         XRLinear(n_jobs=2, **parameters).fit(X, Y)
 except KeyboardInterrupt:
@@ -69,6 +82,8 @@ PHASES = {
         QUICK | {"max_leaf_size": 2, "beam_size": 50, "match_folds": 0},
     ),
     "Training the ranker": (20_000, 2_000, FOREVER | {"max_leaf_size": 2_000, "rounds": 0}),
+    "Finding senses": (40_000, 1_500, {}),
+    "Splitting labels": (40_000, 1_500, {}),
     "Predicting": (100_000, 2_000, QUICK | {"max_leaf_size": 2, "beam_size": 50}),
 }
 

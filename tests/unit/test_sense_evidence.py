@@ -54,7 +54,7 @@ def nearness(model, document, words, beside):
     others = np.zeros(N_LABELS)
     for label, score in zip(ranked[0], scores[0], strict=True):
         if label >= 0 and label != AMBIGUOUS:
-            others[label] = max(0, score)
+            others[label] = np.sqrt(max(0, score))
     return words[:3] @ unit(document) + beside[:3] @ unit(others)
 
 

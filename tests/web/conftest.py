@@ -29,7 +29,7 @@ BATTLE = "The army sent its troops into battle behind a tank, and the siege ende
 @pytest.fixture(scope="session")
 def text_folder(tmp_path_factory):
     """A model that takes texts; "tank" and other labels have two senses."""
-    corpus = make_corpus(700, seed=0)
+    corpus = make_corpus(1500, seed=0)
     classifier = XRLinear(max_leaf_size=16, beam_size=3, assignment="coverage", verbose=0)
     model = TextModel(classifier=classifier, verbose=0).fit(corpus.texts, corpus.labels)
     folder = tmp_path_factory.mktemp("models") / "demo"

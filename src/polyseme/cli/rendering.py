@@ -31,7 +31,7 @@ def print_senses(
         What each of them truly is, where that is known.
     """
     truths = truths or [""] * len(senses)
-    titles = [_called(sense.name) for sense in senses]
+    titles = [sense.name for sense in senses]
     bodies = [_body(sense, truth) for sense, truth in zip(senses, truths, strict=True)]
     if not out.is_terminal:
         for title, body in zip(titles, bodies, strict=True):
@@ -53,10 +53,7 @@ def print_only_meaning(out: Console, meaning: Sense) -> None:
 
 def ambiguous_table(found: Sequence[AmbiguousLabel]) -> Table:
     """Lay out labels with the names of their senses, a line each."""
-    rows = [
-        (one.name, spoken_share(one.ambiguity), "\n".join(map(_called, one.senses)))
-        for one in found
-    ]
+    rows = [(one.name, spoken_share(one.ambiguity), "\n".join(one.senses)) for one in found]
     return plain_table(("Most ambiguous labels", "Probability", "Senses"), rows, numbers=[1])
 
 
@@ -65,10 +62,6 @@ def spoken_share(share: float) -> str:
     if share >= 0.995:
         return "over 99%"
     return "under 1%" if share < 0.005 else f"{share:.0%}"
-
-
-def _called(name: str) -> str:
-    return name or "the rest"  # where nothing tells a sense apart
 
 
 def _body(sense: Sense, truth: str) -> Text:

@@ -19,9 +19,6 @@ from sklearn.base import clone
 
 from polyseme.backbones.protocols import Weighs
 from polyseme.cost.formulas import (
-    ENOUGH_TO_JUDGE,
-    MOST_TO_JUDGE,
-    NUMBERS_PER_JUDGED,
     JobSize,
     WeightLaw,
     count_weights,
@@ -34,6 +31,7 @@ from polyseme.cost.formulas import (
     uncertainty,
 )
 from polyseme.cost.memory import available_memory, forget_peak, peak_memory, resident_memory
+from polyseme.cost.of_senses import NUMBERS_PER_JUDGED, judged_sizes
 from polyseme.inputs.documents import Documents
 from polyseme.inputs.features import check_features
 from polyseme.inputs.labels import check_labels, refuse_mostly_absent_labels
@@ -317,7 +315,6 @@ def _level_sizes(tree: LabelTree) -> tuple[int, ...]:
 def _counts(documents: Documents, Y: SparsePattern) -> dict[str, Any]:
     """Return the sizes that the data alone decide."""
     n_documents = np.bincount(Y.columns, minlength=1)
-    is_judged = n_documents >= ENOUGH_TO_JUDGE
     lengths = np.full(documents.n_rows, DENSE_COST * documents.n_dense)
     if documents.sparse is not None:
         lengths += np.diff(documents.sparse.starts)
@@ -331,8 +328,7 @@ def _counts(documents: Documents, Y: SparsePattern) -> dict[str, Any]:
         "n_label_entries": float(np.minimum(n_summed, MAX_FEATURES).sum()),
         "n_used_labels": int(np.count_nonzero(n_documents)),
         "n_features": documents.n_features,
-        "n_judged": int(np.count_nonzero(is_judged)),
-        "n_judged_documents": int(np.minimum(n_documents, MOST_TO_JUDGE)[is_judged].sum()),
+        **judged_sizes(n_documents),
     }
 
 

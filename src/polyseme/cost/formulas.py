@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from polyseme.cost.of_senses import memory_of_senses, work_of_senses
 from polyseme.machine import phases
 
 __all__ = [
@@ -29,16 +30,6 @@ __all__ = [
 
 LANES = 16  # slots of a cluster that are solved side by side
 USUAL_EXPONENT = 0.7  # of the law of weights, where samples do not show one
-
-# Of finding senses. A step is one row of N_DIMENSIONS numbers, added or multiplied once.
-N_DIMENSIONS = 128
-N_SPACE_DOCUMENTS = 10_000  # that the space is learned from, at most
-SPACE_STEPS = 450  # for each of these documents
-SPACE_PASSES = 8  # over their entries
-ENOUGH_TO_JUDGE = 20  # documents of a label
-MOST_TO_JUDGE = 300
-JUDGING_STEPS = 600  # for each document of a label that is judged
-NUMBERS_PER_JUDGED = 2_500  # that are kept of the senses of a label: their words, their labels
 
 
 @dataclass(frozen=True)
@@ -66,6 +57,8 @@ class JobSize:
     n_features : int
     n_judged, n_judged_documents : int
         Labels with enough documents to look for senses, and the documents looked at.
+    n_split_documents, n_similarities : float
+        The same documents with those of labels fused on purpose, and pairs of them.
     """
 
     n_documents: int
@@ -83,6 +76,8 @@ class JobSize:
     n_features: int = 0
     n_judged: int = 0
     n_judged_documents: int = 0
+    n_split_documents: float = 0.0
+    n_similarities: float = 0.0
 
     def __post_init__(self) -> None:
         numbers = [value for value in vars(self).values() if isinstance(value, int | float)]
@@ -141,16 +136,8 @@ def phase_work(size: JobSize) -> dict[str, float]:
         phases.TRAINING_RANKER: _solving(
             size.n_entries * size.rows_per_document, size.slots_per_cluster
         ),
-        phases.SENSES: _finding_senses(size),
+        phases.SENSES: work_of_senses(size),
     }
-
-
-def _finding_senses(size: JobSize) -> float:
-    """Learn a space from a sample, bring all documents into it, and judge labels there."""
-    n_sampled = min(size.n_documents, N_SPACE_DOCUMENTS)
-    n_sampled_entries = size.n_entries * n_sampled / max(1, size.n_documents)
-    space = SPACE_STEPS * n_sampled + SPACE_PASSES * n_sampled_entries
-    return space + size.n_entries + 2 * size.n_pairs + JUDGING_STEPS * size.n_judged_documents
 
 
 def _solving(n_row_entries: float, n_slots: float) -> float:
@@ -181,9 +168,7 @@ def phase_memory(size: JobSize, n_ranker_weights: float) -> dict[str, float]:
         phases.ASSIGNING: size.n_pairs + n_matched,
         phases.TRAINING_MATCHER_AGAIN: size.n_entries,
         phases.TRAINING_RANKER: n_ranker_weights,
-        # The space, all documents and labels in it, and what is kept.
-        phases.SENSES: N_DIMENSIONS * (size.n_features + size.n_documents + size.n_used_labels)
-        + NUMBERS_PER_JUDGED * size.n_judged,
+        phases.SENSES: memory_of_senses(size),
     }
 
 

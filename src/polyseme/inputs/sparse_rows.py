@@ -192,6 +192,11 @@ class SparseRows:
         starts, entries = _row_slice(self.starts, first, last)
         return SparseRows(starts, self.columns[entries], self.values[entries], self.n_columns)
 
+    def row_sums(self, of_entries: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+        """Return the sums by row of something that each entry has, shape (n_rows,)."""
+        row = np.repeat(np.arange(self.n_rows), np.diff(self.starts))
+        return np.bincount(row, of_entries, minlength=self.n_rows).astype(np.float64, copy=False)
+
     def pattern(self) -> SparsePattern:
         """Return where entries are stored, sharing the index arrays."""
         return SparsePattern(self.starts, self.columns, self.n_columns)

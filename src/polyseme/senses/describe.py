@@ -12,6 +12,7 @@ from polyseme.inputs.features import check_features
 from polyseme.inputs.labels import check_labels
 from polyseme.inputs.names import name_of
 from polyseme.inputs.sparse_rows import SparseRows
+from polyseme.senses.called import sense_name, telling
 from polyseme.senses.layer import SHOWN_FROM, SenseLayer
 from polyseme.senses.naming import N_OTHER_LABELS, name_senses, weights_of_scores
 from polyseme.senses.slots import label_name, label_number, slots_of
@@ -26,12 +27,9 @@ __all__ = [
     "ambiguity",
     "ambiguous_labels",
     "most_ambiguous",
-    "sense_name",
     "senses_in",
     "senses_of",
 ]
-
-N_IN_NAME = 2  # labels, or words, that a sense is called by
 
 
 @dataclass(frozen=True)
@@ -189,7 +187,7 @@ def senses_of(
         documents = _documents_of(model, number, X, Y, n_documents, at_least)
     if layer is None or len(own) == 0:
         return [_only_meaning(model, number, n_labels, n_words, documents.get(-1, []))]
-    beside, words = _telling(layer.beside, own, n_labels), _telling(layer.words, own, n_words)
+    beside, words = telling(layer.beside, own, n_labels), telling(layer.words, own, n_words)
     total = max(1, int(layer.counts[own.start : own.stop].sum()))
     found = []
     for place, sense in enumerate(own):
@@ -213,24 +211,6 @@ def senses_of(
             )
         )
     return found
-
-
-def sense_name(model: Model, sense: int) -> str:
-    """Return what tells a sense, by its number in the model's layer, from the label's others."""
-    layer = model.senses_
-    if layer is None:
-        raise ValueError("The model has no senses.")
-    if sense not in layer.names:
-        place = layer.label_place(sense)
-        own = range(int(layer.starts[place]), int(layer.starts[place + 1]))
-        at = sense - own.start
-        labels = _telling(layer.beside, own, N_IN_NAME)[at]
-        words = _telling(layer.words, own, N_IN_NAME)[at]
-        layer.names[sense] = _called(
-            [(label_name(model, i), weight) for i, weight in labels],
-            [(name_of(model.feature_names_, i), weight) for i, weight in words],
-        )
-    return layer.names[sense]
 
 
 def senses_in(
@@ -295,30 +275,6 @@ def _as_rows(labels: npt.NDArray[Any], scores: npt.NDArray[Any], n_labels: int) 
         np.take_along_axis(labels, order, axis=1)[kept].astype(np.int32),
         weights_of_scores(np.take_along_axis(scores, order, axis=1)[kept]),
         n_labels,
-    )
-
-
-def _telling(rows: SparseRows, own: range, n: int) -> list[list[tuple[int, float]]]:
-    """Return for each sense of a label the columns in which it exceeds the others most."""
-    dense = rows.rows(own.start, own.stop).to_scipy()
-    columns = np.unique(dense.indices)
-    values = dense[:, columns].toarray()
-    found = []
-    for i in range(len(own)):
-        others = np.delete(values, i, axis=0)
-        excess = values[i] - others.max(axis=0, initial=0)
-        if not (excess > 0).any():  # it lies between the others
-            excess = values[i] - others.mean(axis=0)
-        order = np.lexsort((columns, -excess))[:n]
-        found.append([(int(columns[j]), float(excess[j])) for j in order if excess[j] > 0])
-    return found
-
-
-def _called(labels: list[tuple[str | int, float]], words: list[tuple[str | int, float]]) -> str:
-    chosen = [*labels[:N_IN_NAME], *words][:N_IN_NAME]
-    return ", ".join(
-        name if isinstance(name, str) else f"{'label' if i < len(labels) else 'feature'} {name}"
-        for i, (name, _) in enumerate(chosen)
     )
 
 

@@ -12,7 +12,8 @@ import numpy.typing as npt
 from polyseme.inputs.features import check_features
 from polyseme.inputs.names import name_of
 from polyseme.inputs.sparse_rows import SparseRows
-from polyseme.senses.describe import sense_name, senses_in
+from polyseme.senses.called import sense_name
+from polyseme.senses.describe import senses_in
 from polyseme.senses.naming import N_OTHER_LABELS, weights_of_scores
 from polyseme.senses.slots import label_name
 from polyseme.training.disentangle import what_the_ranker_sees

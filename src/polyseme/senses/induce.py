@@ -72,7 +72,8 @@ def induce_senses(
         (place, own.columns, parts, nearness),
         judge.probabilities(splits),
     )
-    layer = layer.with_calibration(_evidence(splits.by_labels, documents), judge.to_json())
+    has_others = np.diff(Y.starts)[own.columns] > 1
+    layer = layer.with_calibration(_evidence(has_others, documents), judge.to_json())
     return layer if only is None or earlier is None else earlier.merged_with(layer, only)
 
 
@@ -166,8 +167,8 @@ def _nearest(
     return found
 
 
-def _evidence(by_labels: npt.NDArray[np.bool_], documents: Documents) -> str:
-    """Return what told most labels' senses apart."""
-    if len(by_labels) == 0 or by_labels.mean() >= 0.5:
+def _evidence(has_others: npt.NDArray[np.bool_], documents: Documents) -> str:
+    """Return what tells senses apart: other labels, if most documents have some."""
+    if len(has_others) == 0 or has_others.mean() >= 0.5:
         return "labels"
     return "embedding" if documents.n_dense > 0 else "text"

@@ -34,9 +34,9 @@ N_BINS = 5
 RIDGE = 1e-3
 # Below these, documents across two parts have nothing in common, and less says nothing more.
 NO_ALIKENESS, NO_SIMILARITY = 0.05, 0.02
-QUANTILES = np.arange(
-    0.2, 0.95, 0.1
-)  # of fused labels, by which the share of ambiguous ones is found
+EXTREME = 3  # deviations
+# Of fused labels, by which the share of ambiguous ones is found.
+QUANTILES = np.arange(0.2, 0.95, 0.1)
 MOST_AMBIGUOUS = 0.9  # share of the labels
 LEAST_AUC = 0.55  # with which fused labels are told from others, for this to mean anything
 REPORTED = ("n_fused", "auc", "brier", "reliability")
@@ -85,10 +85,9 @@ class AmbiguityJudge:
         found = self._standardised(splits) @ np.array(self.weights)
         return np.where(splits.is_split, found + self.bias, -np.inf)
 
-    def _standardised(self, splits: Splits, *, is_rough: bool = False) -> Floats:
+    def _standardised(self, splits: Splits) -> Floats:
         """Return what is looked at in deviations, shape (n_groups, 2)."""
-        measured = _measured(splits, is_rough)
-        return _standardised(measured, splits.sizes, self.means, self.deviations)
+        return _standardised(_measured(splits), splits.sizes, self.means, self.deviations)
 
     def probabilities(self, splits: Splits) -> npt.NDArray[np.float32]:
         """Return how likely each group is ambiguous, shape (n_groups,)."""
@@ -193,10 +192,16 @@ class AmbiguityJudge:
         Among labels beyond any border there cannot be fewer: for each border, the share of labels
         beyond it is compared with that of fused ones. The lowest counts.
         """
-        of_real, of_fused = (
-            np.maximum(self._standardised(splits, is_rough=True), -3) @ np.array(self.weights)
-            for splits in (real, fused)
-        )
+        # Neither sizes, nor what is next to nothing, nor extremes may decide who comes first.
+        floors = np.array([NO_ALIKENESS, np.sqrt(NO_SIMILARITY)])
+
+        def order(splits: Splits) -> Floats:
+            measured = np.maximum(_measured(splits), floors)
+            extreme = np.maximum((measured - self.means) / self.deviations, -EXTREME)
+            found: Floats = extreme @ np.array(self.weights)
+            return found
+
+        of_real, of_fused = order(real), order(fused)
         shares = [
             ((of_real >= border).sum() + 1) / len(real) / np.mean(of_fused >= border)
             for border in np.quantile(of_fused, 1 - QUANTILES)
@@ -277,6 +282,8 @@ def fuse_on_purpose(
 
     def some_label_of(least: float, most: float) -> int:
         first, last = np.searchsorted(sizes, [least, most + 1])
+        if sizes[0] > most:  # all are larger
+            return int(rng.choice(known))
         place = rng.integers(first, max(first + 1, last))
         return int(known[min(place, len(known) - 1)])
 
@@ -332,10 +339,10 @@ def _is_report(report: dict[str, Any]) -> bool:
     return all(type(number) in (int, float) and 0 <= number < 2**31 for number in numbers)
 
 
-def _measured(splits: Splits, is_rough: bool = False) -> Floats:
-    """Return what is looked at, shape (n_groups, 2); roughly, next to nothing is nothing."""
-    alikeness = np.clip(splits.alikeness[:, 0], NO_ALIKENESS if is_rough else -0.2, 1.5)
-    across = np.sqrt(np.maximum(splits.similarity[:, 0], NO_SIMILARITY if is_rough else 0))
+def _measured(splits: Splits) -> Floats:
+    """Return what is looked at, shape (n_groups, 2)."""
+    alikeness = np.clip(splits.alikeness[:, 0], -0.2, 1.5)
+    across = np.sqrt(np.maximum(splits.similarity[:, 0], 0))
     return np.stack([alikeness, across], axis=1).astype(np.float64)
 
 

@@ -115,7 +115,7 @@ class LabelList:
 
     @cached_property
     def by_split(self) -> Order:
-        """The labels that are divided, most divided first."""
+        """The labels in several clusters, most divided first."""
         return split_order(self._model, self.split)
 
     @cached_property

@@ -92,8 +92,7 @@ def _products(
 
 def _lengths(rows: SparseRows) -> npt.NDArray[np.float64]:
     """Return the length of each row; 1 for empty ones."""
-    sums = np.append(0, np.cumsum(rows.values.astype(np.float64) ** 2))
-    return _roots(np.diff(sums[rows.starts]))
+    return _roots(rows.row_sums(rows.values.astype(np.float64) ** 2))
 
 
 def _lengths_without(
@@ -103,8 +102,7 @@ def _lengths_without(
     taken = rows.take(row)
     squares = taken.values.astype(np.float64) ** 2
     squares[taken.columns == np.repeat(column, np.diff(taken.starts))] = 0
-    sums = np.append(0, np.cumsum(squares))
-    return _roots(np.diff(sums[taken.starts]))
+    return _roots(taken.row_sums(squares))
 
 
 def _roots(squares: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:

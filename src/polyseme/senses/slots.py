@@ -108,7 +108,7 @@ def split_order(
     *,
     min_documents: int = ENOUGH_TO_SPLIT,
 ) -> npt.NDArray[np.int64]:
-    """Return the labels that are divided, most divided first, then most frequent first.
+    """Return the labels with several slots, most divided first, then most frequent first.
 
     Parameters
     ----------
@@ -118,8 +118,8 @@ def split_order(
         Labels with fewer training documents are left out.
     """
     counts = model.label_counts_
-    divided = np.flatnonzero((scores > 0) & (counts >= min_documents))
-    return divided[np.lexsort((divided, -counts[divided], -scores[divided]))]
+    found = np.flatnonzero((model.clusters_.copies > 1) & (counts >= min_documents))
+    return found[np.lexsort((found, -counts[found], -scores[found]))]
 
 
 def division_scores(model: Model) -> npt.NDArray[np.float64]:

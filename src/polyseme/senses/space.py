@@ -6,6 +6,7 @@ corpus are those of language and kind of text, which say nothing about senses.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,9 @@ N_DIMENSIONS = 128
 N_MORE = 8  # directions that are looked for besides, so that those kept are found well
 N_SAMPLED = 10_000  # documents that the space is learned from
 N_ITERATIONS = 3
+N_TOGETHER = 10_000  # rows that are worked on at a time
 LEAST_SHARE = 1e-6  # of a direction's squared singular value in the largest one
+SHORTEST, LARGEST = 1e-37, 1e15  # documents, and numbers in them, that products can bear
 
 Floats = npt.NDArray[np.float32]
 
@@ -39,11 +42,13 @@ def whitened(documents: Documents, run: Run) -> Floats:
     ndarray of float32, shape (n_documents, n_dimensions)
         C-contiguous; rows of zeros for documents that have nothing of the space.
     """
+    documents = _bounded(documents)
     rng = np.random.default_rng([run.seed, N_SAMPLED])
     rows = np.sort(rng.permutation(documents.n_rows)[:N_SAMPLED])
     sample = documents.take(rows)
     by_feature = _transposed(sample)
-    to_unit = 1 / _lengths(sample)[:, None]  # long documents must not count for more
+    # Long documents must not count for more.
+    to_unit = 1 / np.maximum(_lengths(sample), SHORTEST)[:, None]
     n_wanted = min(N_DIMENSIONS + N_MORE, *sample.shape)
     found = rng.standard_normal((len(rows), n_wanted))
     with threadpool_limits(limits=1):  # sums must not depend on the number of threads
@@ -60,12 +65,28 @@ def whitened(documents: Documents, run: Run) -> Floats:
         return with_unit_rows(_product(documents, of_features, run) @ to_space)
 
 
+def _bounded(documents: Documents) -> Documents:
+    """Return the same documents, at unit length where some have numbers that are too large."""
+    sparse, dense = documents.sparse, documents.dense
+    numbers = [
+        part for part in (None if sparse is None else sparse.values, dense) if part is not None
+    ]
+    if all(max(part.max(initial=0), -part.min(initial=0)) <= LARGEST for part in numbers):
+        return documents
+    lengths = _lengths(documents)
+    if sparse is not None:
+        values = sparse.values / np.repeat(lengths, np.diff(sparse.starts))
+        sparse = replace(sparse, values=values.astype(np.float32))
+    if dense is not None:
+        dense = np.ascontiguousarray(dense / lengths[:, None], dtype=np.float32)
+    return Documents(sparse, dense)
+
+
 def _lengths(documents: Documents) -> npt.NDArray[np.float64]:
     """Return the length of each document; 1 for empty ones."""
     squares = np.zeros(documents.n_rows)
     if documents.sparse is not None:
-        sums = np.append(0, np.cumsum(documents.sparse.values.astype(np.float64) ** 2))
-        squares += np.diff(sums[documents.sparse.starts])
+        squares += documents.sparse.row_sums(documents.sparse.values.astype(np.float64) ** 2)
     if documents.dense is not None:
         squares += np.einsum("ij,ij->i", documents.dense, documents.dense, dtype=np.float64)
     return np.sqrt(np.where(squares > 0, squares, 1))
@@ -82,9 +103,13 @@ def _orthonormal(columns: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
 
 def with_unit_rows(rows: npt.NDArray[Any]) -> Floats:
     """Return rows of unit length; those of zeros stay."""
-    lengths = np.linalg.norm(rows.astype(np.float64), axis=-1, keepdims=True)
-    scaled = rows / np.where((lengths > 0) & np.isfinite(lengths), lengths, np.inf)
-    return np.ascontiguousarray(np.nan_to_num(scaled), dtype=np.float32)
+    found = np.empty(rows.shape, dtype=np.float32)
+    for first in range(0, len(rows), N_TOGETHER):  # doubles of all rows would take much memory
+        block = rows[first : first + N_TOGETHER]
+        lengths = np.linalg.norm(block.astype(np.float64), axis=-1, keepdims=True)
+        scaled = block / np.where((lengths > 0) & np.isfinite(lengths), lengths, np.inf)
+        found[first : first + N_TOGETHER] = np.nan_to_num(scaled)
+    return found
 
 
 def _product(documents: Documents, matrix: npt.NDArray[Any], run: Run) -> Floats:

@@ -36,7 +36,8 @@ export function show(icicle, place) {
     const several = cluster.labels.filter((label) => label.n_clusters > 1);
     const others = cluster.labels.filter((label) => label.n_clusters === 1);
     const isCut = cluster.n_labels > cluster.labels.length;
-    find("map-detail").replaceChildren(...head,
+    const lines = icicle.last === 0 ? linkList(icicle) : []; // there is nothing above the clusters
+    find("map-detail").replaceChildren(...head, ...lines,
       make("h4", {}, several.length ? "Labels that are elsewhere too" : "No label here is elsewhere too"),
       ...(several.length ? [labelList(several)] : []),
       ...(others.length ? [make("h4", {}, "Other labels"), labelList(others)] : []),
