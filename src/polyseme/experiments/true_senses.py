@@ -396,8 +396,7 @@ EXPERIMENTS = (
         notes=(
             "Half of the labels with at least 10 training documents (rare ones: 3 to 10) are "
             "fused, at random or with such as are alike (medium, easy: as in fused-labels); the "
-            "others stay. Settings of the model are the defaults. What a sense is was found with "
-            "other seeds than those reported."
+            "others stay. Settings of the model are the defaults."
         ),
     ),
 )
