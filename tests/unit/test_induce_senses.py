@@ -218,5 +218,5 @@ def test_a_model_predicts_the_same_with_senses_and_without():
 def test_hardly_any_documents_are_no_trouble(n_documents):
     problem = replace(PROBLEM, X=PROBLEM.X[:n_documents], Y=np.ones((n_documents, 3), dtype=bool))
     layer = induced(problem)
-    assert layer.n_judged == (0 if n_documents < 6 else 3) or n_documents == 6
+    assert layer.n_judged in ((0,) if n_documents < 6 else (0, 3))
     assert shown(layer) == []
