@@ -19,17 +19,21 @@ from polyseme.experiments.separation import (
     judge_separation,
     pairs_with_one_part,
 )
+from polyseme.inputs.documents import Documents
+from polyseme.inputs.labels import check_labels
 from polyseme.inputs.sparse_rows import SparseRows
+from polyseme.machine.run import Run
 from polyseme.senses.best_slots import best_slots
 from polyseme.senses.describe import senses_in
+from polyseme.senses.induce import layer_of_parts
 from polyseme.senses.layer import SHOWN_FROM, SenseLayer
 from polyseme.senses.naming import name_senses
+from polyseme.senses.splits import SenseSpace
 
 __all__ = ["N_BINS", "NamingJudge", "auc", "judge_ambiguity", "layer_from_split"]
 
 N_PERMUTATIONS = 20
 N_BINS = 10
-N_WORDS, N_BESIDE = 300, 100  # kept of a sense, as in a model
 
 Pairs = tuple[Ints, Ints, Ints]  # document, fused label, part
 Ranked = tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]
@@ -86,6 +90,7 @@ class NamingJudge:
             SparseRows.from_scipy(self.fused.Y_train),
             *self.train[:2],
             at_least=at_least,
+            n_threads=model._run().n_threads,
         )
         document, label, _ = self.test
         place = np.arange(len(document)) - np.searchsorted(document, document)
@@ -111,7 +116,9 @@ class NamingJudge:
     def with_true_parts(self) -> XRLinear:
         """Return the model with the true parts as the senses of fused labels."""
         model = copy(self.model)
-        model.senses_ = layer_from_split(self.fused.X_train, self.fused.Y_train, *self.train)
+        model.senses_ = layer_from_split(
+            self.fused.X_train, self.fused.Y_train, *self.train, n_threads=model._run().n_threads
+        )
         return model
 
 
@@ -126,7 +133,7 @@ def _gone_to(pairs: Pairs, sense: Ints) -> GoneTo:
 
 
 def layer_from_split(
-    X: sp.csr_array, Y: sp.csr_array, document: Ints, label: Ints, part: Ints
+    X: sp.csr_array, Y: sp.csr_array, document: Ints, label: Ints, part: Ints, n_threads: int = 1
 ) -> SenseLayer:
     """Return senses for labels whose documents are divided as given.
 
@@ -137,37 +144,19 @@ def layer_from_split(
     document, label, part : ndarray of int64, shape (n_pairs,)
         The part of each pair of a document and a label; every part belongs to one label.
     """
-    (label_of_sense, _), sense = np.unique(np.stack([label, part]), axis=1, return_inverse=True)
-    sense, n_senses = sense.ravel(), len(label_of_sense)
-    members = sp.csr_array(
-        (np.ones(len(sense), dtype=np.float32), (sense, document)), (n_senses, X.shape[0])
+    labels_of, _ = check_labels(Y, X.shape[0])
+    nowhere = np.zeros((X.shape[0], 1), dtype=np.float32)  # nothing is left to be split
+    space = SenseSpace(nowhere, labels_of, Run(n_threads=n_threads))
+    labels, place = np.unique(label, return_inverse=True)
+    (label_of_part, _), number = np.unique(np.stack([label, part]), axis=1, return_inverse=True)
+    number = number.ravel() - np.searchsorted(label_of_part, label)
+    return layer_of_parts(
+        Documents(SparseRows.from_scipy(X)),
+        space,
+        labels.astype(np.int32),
+        (place, document.astype(np.int32), number.astype(np.int8), nowhere[document, 0]),
+        np.ones(len(labels), dtype=np.float32),
     )
-    frequency = np.maximum(1, np.bincount(Y.indices, minlength=Y.shape[1]))
-    weighted = Y.multiply(np.log(Y.shape[0] / frequency)[np.newaxis, :])
-    beside = sp.coo_array(members @ weighted)
-    beside.data[beside.col == label_of_sense[beside.row]] = 0
-    labels, starts = np.unique(label_of_sense, return_index=True)
-    return SenseLayer(
-        labels=labels.astype(np.int32),
-        probabilities=np.ones(len(labels), dtype=np.float32),
-        starts=np.append(starts, n_senses).astype(np.int64),
-        counts=np.bincount(sense, minlength=n_senses).astype(np.int64),
-        words=_largest(members @ X, N_WORDS),
-        beside=_largest(beside, N_BESIDE),
-        typical=np.full((n_senses, 1), -1, dtype=np.int64),
-    )
-
-
-def _largest(sums: Any, n: int) -> SparseRows:
-    """Keep the n largest positive entries of each row, at unit length."""
-    rows = sp.csr_array(sums)
-    for start, end in zip(rows.indptr[:-1], rows.indptr[1:], strict=True):
-        values = rows.data[start:end]
-        values[np.argsort(-values, kind="stable")[n:]] = 0
-        values[values < 0] = 0
-        values /= max(1e-12, float(np.linalg.norm(values)))
-    rows.eliminate_zeros()
-    return SparseRows.from_scipy(rows.astype(np.float32))
 
 
 def judge_ambiguity(
