@@ -223,6 +223,11 @@ def test_precision_and_recall_are_of_what_is_shown():
     assert found["recall"] == 0.5
 
 
+def test_the_precision_of_nothing_is_a_number_so_that_seeds_have_the_same_figures():
+    found = judge_ambiguity(np.array([0.4, 0.1]), np.array([True, False]))
+    assert found["precision"] == found["recall"] == 0
+
+
 def test_a_label_that_was_not_judged_is_not_shown_and_has_no_probability():
     p, is_fused = np.array([0.9, np.nan, 0.1]), np.array([True, True, False])
     found = judge_ambiguity(p, is_fused)

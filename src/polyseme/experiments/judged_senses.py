@@ -176,8 +176,8 @@ def judge_ambiguity(
     dict
         ``AUC``; ``Brier`` score and that of the constant answer; ``calibration_error``, the mean
         distance of bins' probabilities from their shares of fused labels; ``reliability``, for
-        each bin its labels, mean probability and share; ``precision`` and ``recall`` of what is
-        shown. Some are not a number where there is nothing to tell apart.
+        each bin its labels, mean probability and share; ``precision`` (0 if nothing is) and
+        ``recall`` of what is shown. Some are not a number where there is nothing to tell apart.
     """
     known = ~np.isnan(probability)
     p, truth = probability[known].astype(np.float64), is_fused[known].astype(np.float64)
@@ -193,7 +193,7 @@ def judge_ambiguity(
         "Brier_of_constant": _mean((truth - _mean(truth)) ** 2),
         "calibration_error": _mean(np.abs(mean_p - share)[bins]),
         "reliability": np.column_stack([n, mean_p, share]).tolist(),
-        "precision": _mean(is_fused[shown]),
+        "precision": _mean(is_fused[shown]) if shown.any() else 0.0,
         "recall": _mean(shown[is_fused]),
     }
 

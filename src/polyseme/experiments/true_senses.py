@@ -197,7 +197,8 @@ AMBIGUITY = (
     "label. The Brier score is the mean square of probability less truth, beside that of one "
     "constant probability for all; the calibration error the mean distance of tenths of "
     "probability from the share of fused labels in them. Precision and recall are those of the "
-    "labels that are shown with senses. A label that was not fused may be ambiguous all the same."
+    "labels that are shown with senses; precision is 0 where none are. A label that was not "
+    "fused may be ambiguous all the same."
 )
 
 
