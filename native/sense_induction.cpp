@@ -180,8 +180,9 @@ struct GroupSplitter {
         clones::products_of_rows(rows.data(), n, maker.width(), products.data());
         // Unit rows of both halves: their mean product is the similarity.
         for (float& value : products) value *= 0.5f;
-        // Parts of documents at random are as similar as 2 / (pi * width), since parts are sought for it.
-        const double least_within = 2.0 / static_cast<double>(problem.width);
+        // Parts are sought to be similar: those of documents at random come to 2 / (pi * width). Three times
+        // that is something, but in a space of few directions a quarter is enough.
+        const double least_within = std::min(0.25, 2.0 / static_cast<double>(problem.width));
         found.partitions = splitter.split(products.data(), n, least_within, random);
         const auto& halves = found.partitions[0].part_of;
         if (!halves.empty()) found.two = similarities_of(rows, halves, maker.half());

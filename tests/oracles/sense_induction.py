@@ -46,7 +46,7 @@ def split_group(problem, group, max_documents, seed):
     partitions = {}
     if len(documents) >= 2:
         similarities = (texts @ texts.T + others @ others.T) / 2
-        partitions = split(similarities, 2 / problem.documents.shape[1], random)
+        partitions = split(similarities, min(0.25, 2 / problem.documents.shape[1]), random)
     return documents, partitions, by_labels, (texts, others)
 
 

@@ -26,8 +26,7 @@ def learned(problem, n_threads=2, seed=0):
     space = SenseSpace.gather(problem.documents, problem.labels_of, run)
     labels = np.flatnonzero(space.counts >= 6)
     splits = space.split(groups_of([[label] for label in labels.tolist()], problem.Y.shape[1]))
-    rng = np.random.default_rng(seed)
-    return AmbiguityJudge.learn(space, labels, splits, rng), labels, splits
+    return AmbiguityJudge.learn(space, labels, splits, seed), labels, splits
 
 
 @pytest.fixture(scope="module")
@@ -131,7 +130,7 @@ def test_the_same_is_learned_for_any_number_of_threads_and_other_things_with_ano
 def test_of_too_few_labels_nothing_is_learned():
     few = topics_with_meanings((2,) * 4, n_topics=10, n_plain=2, per_topic=60)
     judge, _, _ = learned(few)
-    assert judge == AmbiguityJudge()
+    assert replace(judge, sizes=(), least_coherent=()) == AmbiguityJudge()
     assert judge.report == {}
     none, labels, _ = learned(replace(few, Y=np.zeros_like(few.Y)))
     assert len(labels) == 0
@@ -143,14 +142,13 @@ def test_what_was_learned_comes_back_from_json(found):
         kept = judge.to_json()
         again = json.loads(json.dumps(kept, allow_nan=False))
         assert again == kept
-        assert AmbiguityJudge.from_json(again) == replace(judge, report={})
+        assert AmbiguityJudge.from_json(again) == judge
         assert again["prior"] == judge.prior
 
 
 @pytest.mark.parametrize(
     "changes",
     [
-        {"judge": None},
         {"judge": []},
         {"judge": "wise"},
         {"judge": {}},
@@ -171,9 +169,34 @@ def test_what_was_learned_comes_back_from_json(found):
 def test_what_was_not_learned_is_refused_with_a_sentence(changes):
     kept = AmbiguityJudge().to_json()
     bad = changes if "judge" in changes else {"judge": {**kept["judge"], **changes}}
-    for found in (bad, {}):
-        with pytest.raises(ValueError, match="does not say what it learned about ambiguity"):
-            AmbiguityJudge.from_json(found)
+    with pytest.raises(ValueError, match="what it learned about ambiguity"):
+        AmbiguityJudge.from_json(bad)
+
+
+def test_where_nothing_was_learned_the_usual_holds():
+    assert AmbiguityJudge.from_json({}) == AmbiguityJudge()
+
+
+@pytest.mark.parametrize(
+    "report",
+    [
+        {"auc": "good"},
+        {"brier": -1},
+        {"reliability": 3},
+        {"reliability": [1]},
+        {"reliability": [{"from": 0, "to": 1}]},
+        {"n_fused": 2**40},
+    ],
+    ids=str,
+)
+def test_a_report_that_is_none_is_refused(report):
+    with pytest.raises(ValueError, match="what it learned about ambiguity"):
+        AmbiguityJudge.from_json({**AmbiguityJudge().to_json(), **report})
+
+
+def test_labels_that_are_all_as_frequent_are_fused_too():
+    pairs = fuse_on_purpose(np.full(60, 40), np.arange(60), np.random.default_rng(0))
+    assert len({tuple(pair) for pair in pairs}) > 100
 
 
 # Pairs of labels
@@ -198,3 +221,13 @@ def test_fewer_than_two_labels_make_no_pairs():
     pairs = fuse_on_purpose(np.array([2, 10, 4, 30]), np.array([1, 3]), rng)
     assert pairs
     assert all(pair == [1, 3] for pair in pairs)
+
+
+# What documents at random have in common
+
+
+def test_labels_of_documents_at_random_are_not_said_to_be_ambiguous():
+    rng = np.random.default_rng(0)
+    judge, _, splits = learned(replace(MANY, Y=rng.permuted(MANY.Y, axis=0)))
+    assert len(judge.sizes) == len(judge.least_coherent) > 0
+    assert (judge.probabilities(splits) >= 0.5).mean() <= 0.15

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from polyseme.inputs.names import Names
 from polyseme.inputs.sparse_rows import SparseRows
 from polyseme.senses import SenseLayer, sense_name
+from polyseme.senses.called import _called
 
 Row = dict[str, float]
 
@@ -100,3 +101,8 @@ def test_no_sense_is_without_a_name_and_no_two_have_the_same():
     between = names([{"comet": 1}, {"acid": 1}, same | {"acid": 1}, {"comet": 1, "acid": 1}])
     assert len(set(between)) == 4
     assert all(between)
+
+
+def test_a_name_does_not_say_a_thing_twice():
+    assert _called(["Bank", "loan"], ["bank", "money"], "credit") == "Bank, loan"
+    assert _called(["bank"], ["bank", "the bank", "money"], "credit") == "bank, money"

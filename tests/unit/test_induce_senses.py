@@ -8,7 +8,7 @@ import pytest
 from polyseme import XRLinear, senses
 from polyseme.inputs.documents import Documents
 from polyseme.machine.run import Run
-from polyseme.senses.induce import ENOUGH_DOCUMENTS, induce_senses
+from polyseme.senses.induce import FEWEST_DOCUMENTS, induce_senses
 from polyseme.senses.naming import name_senses
 from tests.sense_problems import topics_with_meanings
 from tests.small_problems import sparse
@@ -151,7 +151,7 @@ def test_labels_with_few_documents_are_not_judged():
         problem.Y[np.flatnonzero(problem.Y[:, label])[n:], label] = False
     layer = induced(problem)
     counts = problem.Y.sum(axis=0)
-    assert counts[layer.labels].min() >= ENOUGH_DOCUMENTS
+    assert counts[layer.labels].min() >= FEWEST_DOCUMENTS
     assert 0 not in layer.labels
     assert 2 not in layer.labels
     assert layer.probability_of(0) is None
@@ -218,5 +218,5 @@ def test_a_model_predicts_the_same_with_senses_and_without():
 def test_hardly_any_documents_are_no_trouble(n_documents):
     problem = replace(PROBLEM, X=PROBLEM.X[:n_documents], Y=np.ones((n_documents, 3), dtype=bool))
     layer = induced(problem)
-    assert layer.n_judged == (0 if n_documents < 6 else 3) or n_documents == 6
+    assert layer.n_judged in ((0,) if n_documents < 6 else (0, 3))
     assert shown(layer) == []

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polyseme.files.stored_model import StoredModel
-from polyseme.senses.layer import MOST_CALIBRATION, SenseLayer
+from polyseme.senses.layer import MOST_CALIBRATION, SenseLayer, check_at_least
 from polyseme.senses.naming import name_senses
 from tests.small_problems import sparse
 
@@ -268,3 +268,9 @@ def test_random_damage_is_refused_or_harmless(seed):
     judged = np.isin(label, found.labels)
     assert ((senses >= 0) == judged).all()
     assert (senses < found.n_senses).all()
+
+
+@pytest.mark.parametrize("at_least", [2, -1, float("nan"), "x", None, True])
+def test_what_is_no_probability_is_refused(at_least):
+    with pytest.raises(ValueError, match="at_least must be a probability from 0 to 1"):
+        check_at_least(at_least)

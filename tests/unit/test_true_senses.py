@@ -169,7 +169,7 @@ def test_the_senses_of_test_documents_are_named_by_predictions(problem):
         assert has.any()
         own = [layer.senses_of(n, at_least=0) for n in label[has]]
         assert all(s in range_ for s, range_ in zip(senses[has], own, strict=True))
-    whole, _ = judge.senses_of(judge.model, at_least=1.1)
+    whole, _ = judge.senses_of(judge.model, at_least=1)
     assert (whole == -1).all()
 
 

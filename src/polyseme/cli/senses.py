@@ -21,6 +21,7 @@ from polyseme.cli.rendering import (
 from polyseme.cli.report import described_evidence
 from polyseme.cli.shared import common_options, console, path_argument, print_json
 from polyseme.senses.describe import Sense
+from polyseme.senses.induce import FEWEST_DOCUMENTS
 from polyseme.senses.layer import SHOWN_FROM, SenseLayer
 from polyseme.tagger import Tagger, open_tagger
 
@@ -125,7 +126,8 @@ def senses(
 def _sentence(name: str, n_documents: int, ambiguity: float | None, found: list[Sense]) -> str:
     counted = f"{n_documents:,} document{'' if n_documents == 1 else 's'}"
     if ambiguity is None:
-        return f"{name} has {counted}, too few to judge; it is taken to have one meaning."
+        why = "too few to judge" if n_documents < FEWEST_DOCUMENTS else "which do not divide"
+        return f"{name} has {counted}, {why}; it is taken to have one meaning."
     likely = f"the probability that it is ambiguous is {spoken_share(ambiguity)}"
     if len(found) == 1:
         return f"{name} has one meaning, as far as its {counted} tell: {likely}."

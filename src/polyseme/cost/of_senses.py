@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from polyseme.senses import judge
-from polyseme.senses.induce import ENOUGH_DOCUMENTS
+from polyseme.senses.induce import FEWEST_DOCUMENTS
 from polyseme.senses.space import N_DIMENSIONS, N_SAMPLED
 from polyseme.senses.splits import MAX_DOCUMENTS
 
@@ -32,7 +32,7 @@ NUMBERS_PER_JUDGED = 1_200  # that are kept of the senses of a label: their word
 
 def judged_sizes(n_documents: npt.NDArray[np.int64]) -> dict[str, float]:
     """Return what is looked at of labels with so many documents, by its name in `JobSize`."""
-    judged = np.minimum(n_documents[n_documents >= ENOUGH_DOCUMENTS], MAX_DOCUMENTS).astype(float)
+    judged = np.minimum(n_documents[n_documents >= FEWEST_DOCUMENTS], MAX_DOCUMENTS).astype(float)
     learned = judged[judged >= judge.ENOUGH_DOCUMENTS]  # fused ones have as many documents
     is_learned = len(learned) >= judge.FEWEST_TO_LEARN_FROM
     n_each = judge.N_FUSED / len(learned) if is_learned else 0.0

@@ -81,7 +81,19 @@ def _called(labels: list[str | int], features: list[str | int], but: str | int) 
     features = [name for name in features if not _is_same(name, but)]
     readable = [str(name) for name in (*labels, *features) if not _is_code(name)]
     codes = _spoken("label", labels) or _spoken("feature", features)
-    return ", ".join((readable or codes)[:N_IN_NAME]) or THE_REST
+    return ", ".join(_without_repeats(readable or codes)[:N_IN_NAME]) or THE_REST
+
+
+def _without_repeats(names: list[str]) -> list[str]:
+    """Return names without those that say no more, or no less, than one before them."""
+    kept: list[str] = []
+    for name in names:
+        words = set(name.casefold().split())
+        if not any(
+            words <= set(k.casefold().split()) or words >= set(k.casefold().split()) for k in kept
+        ):
+            kept.append(name)
+    return kept
 
 
 def _spoken(kind: str, names: list[str | int]) -> list[str]:

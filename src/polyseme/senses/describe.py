@@ -13,7 +13,7 @@ from polyseme.inputs.labels import check_labels
 from polyseme.inputs.names import name_of
 from polyseme.inputs.sparse_rows import SparseRows
 from polyseme.senses.called import sense_name, telling
-from polyseme.senses.layer import SHOWN_FROM, SenseLayer
+from polyseme.senses.layer import SHOWN_FROM, SenseLayer, check_at_least
 from polyseme.senses.naming import N_OTHER_LABELS, name_senses, weights_of_scores
 from polyseme.senses.slots import label_name, label_number, slots_of
 from polyseme.training.disentangle import what_the_ranker_sees
@@ -137,6 +137,7 @@ def _by_ambiguity(
     layer: SenseLayer | None, label_counts: npt.NDArray[Any], at_least: float
 ) -> list[tuple[int, float]]:
     """Return likely ambiguous labels with that probability, most likely and frequent first."""
+    check_at_least(at_least)
     if layer is None:
         return []
     likely = np.flatnonzero(layer.probabilities >= at_least)

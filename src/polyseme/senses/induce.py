@@ -19,9 +19,9 @@ from polyseme.senses.judge import AmbiguityJudge
 from polyseme.senses.layer import SenseLayer
 from polyseme.senses.splits import SenseSpace, groups_of
 
-__all__ = ["ENOUGH_DOCUMENTS", "induce_senses", "layer_of_parts"]
+__all__ = ["FEWEST_DOCUMENTS", "induce_senses", "layer_of_parts"]
 
-ENOUGH_DOCUMENTS = 6  # of a label, to be judged; twice the fewest of a sense
+FEWEST_DOCUMENTS = 6  # of a label, to be judged; twice the fewest of a sense
 N_WORDS, N_BESIDE, N_TYPICAL = 300, 60, 5  # kept of a sense
 MAX_SUMMED = 300  # documents of a sense that its words are taken from
 
@@ -48,7 +48,7 @@ def induce_senses(
         Of a model with fewer documents and labels. What it learned about ambiguity stays.
     """
     space = SenseSpace.gather(documents, Y, run)
-    is_judged = space.counts >= ENOUGH_DOCUMENTS
+    is_judged = space.counts >= FEWEST_DOCUMENTS
     if only is not None:
         is_judged &= only
     labels = np.flatnonzero(is_judged).astype(np.int32)

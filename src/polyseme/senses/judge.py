@@ -9,6 +9,7 @@ chance: where it is no more, nothing is said to be ambiguous.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
@@ -37,7 +38,7 @@ NO_ALIKENESS, NO_SIMILARITY = 0.05, 0.02
 EXTREME = 3  # deviations
 # Of fused labels, by which the share of ambiguous ones is found.
 QUANTILES = np.arange(0.2, 0.95, 0.1)
-MOST_AMBIGUOUS = 0.9  # share of the labels
+MOST_AMBIGUOUS = 0.8  # share of the labels; where more seem so, the documents tell nothing
 LEAST_AUC = 0.55  # with which fused labels are told from others, for this to mean anything
 REPORTED = ("n_fused", "auc", "brier", "reliability")
 IN_A_BIN = ("from", "to", "n", "predicted", "observed")
@@ -140,7 +141,8 @@ class AmbiguityJudge:
         halves = rng.permutation(len(labels)) % 2 == 0
         pairs = [fuse_on_purpose(space.counts, labels[half], rng) for half in (halves, ~halves)]
         if len(labels) < FEWEST_TO_LEARN_FROM or min(map(len, pairs)) < FEWEST_TO_LEARN_FROM:
-            return cls(**by_chance)
+            is_by_text = len(splits) > 0 and not splits.by_labels.any()
+            return cls(**by_chance, prior=cls.prior / 20 if is_by_text else cls.prior)
         fused = space.split(groups_of(pairs[0] + pairs[1], space.labels_of.n_columns))
         is_first = np.arange(len(fused)) < len(pairs[0])
         answers = []
@@ -152,8 +154,8 @@ class AmbiguityJudge:
             answers.append(judge._told_apart(splits.take(other), fused.take(of_other)))
         judge = cls._fitted(splits, fused)
         report = _reliability(*(np.concatenate(part) for part in zip(*answers, strict=True)))
-        if report["auc"] < LEAST_AUC:  # nothing can be told: no label is said to be ambiguous
-            judge = replace(judge, prior=1e-6)
+        if report["auc"] < LEAST_AUC or judge.prior >= MOST_AMBIGUOUS:
+            judge = replace(judge, prior=1e-6)  # nothing can be told: no label is called ambiguous
         return replace(judge, **by_chance, report={"n_fused": len(fused), **report})
 
     @classmethod
@@ -237,12 +239,12 @@ class AmbiguityJudge:
             return cls()
         try:
             judge = cls(
-                means=_pair(own["means"]),
-                deviations=_pair(own["deviations"]),
-                weights=_pair(own["weights"]),
-                **{name: float(own[name]) for name in ("bias", "prior", "most_alike")},
-                sizes=tuple(map(float, own["sizes"])),
-                least_coherent=tuple(map(float, own["least_coherent"])),
+                means=_pair(_numbers(own["means"], 2)),
+                deviations=_pair(_numbers(own["deviations"], 2)),
+                weights=_pair(_numbers(own["weights"], 2)),
+                **{name: _numbers([own[name]], 1)[0] for name in ("bias", "prior", "most_alike")},
+                sizes=tuple(_numbers(own["sizes"])),
+                least_coherent=tuple(_numbers(own["least_coherent"])),
                 report={name: found[name] for name in REPORTED if name in found},
             )
         except (TypeError, KeyError, IndexError, ValueError, OverflowError):
@@ -254,6 +256,8 @@ class AmbiguityJudge:
             and len(judge.sizes) == len(judge.least_coherent) < 100
             and list(judge.sizes) == sorted(judge.sizes)
             and min(judge.deviations) > 0
+            and max(judge.weights) <= 0
+            and np.abs(numbers).max() < 1e9
             and 0 < judge.prior < 1
             and _is_report(judge.report)
         ):
@@ -305,11 +309,14 @@ def _coherence_by_chance(
     if len(labels) == 0:
         return {}
     n_documents, n_labels = space.labels_of.shape
+    counts_of = np.minimum(space.counts[labels], MAX_DOCUMENTS)
+    smallest, largest = np.log([counts_of.min(), counts_of.max()])
     found, sizes = [], []
     for _ in range(-(-N_SHUFFLED // len(labels))):
         chosen = np.sort(rng.choice(labels, min(len(labels), N_SHUFFLED), replace=False))
         counts = np.zeros(n_labels, dtype=np.int64)
-        counts[chosen] = np.minimum(space.counts[chosen], MAX_DOCUMENTS)
+        # Of all sizes alike, since large ones have less in common by chance.
+        counts[chosen] = np.exp(rng.uniform(smallest, largest, len(chosen)))
         drawn = [np.sort(rng.choice(n_documents, n, replace=False)) for n in counts[chosen]]
         shuffled = SparsePattern(
             np.append(0, np.cumsum(counts)), np.concatenate(drawn).astype(np.int32), n_documents
@@ -319,14 +326,23 @@ def _coherence_by_chance(
         found.append(splits.coherence)
         sizes.append(splits.sizes)
     coherence, size = np.concatenate(found), np.concatenate(sizes)
-    borders = np.unique(np.quantile(size, [0, 0.25, 0.5, 0.75], method="lower"))  # none is empty
+    borders = np.unique(np.quantile(size, np.arange(8) / 8, method="lower"))  # none is empty
     place = np.searchsorted(borders, size, side="right") - 1
     least = [np.quantile(coherence[place == i], SELDOM) for i in range(len(borders))]
     return {"sizes": tuple(borders.tolist()), "least_coherent": tuple(map(float, least))}
 
 
-def _pair(numbers: Floats) -> tuple[float, float]:
+def _pair(numbers: Sequence[float] | Floats) -> tuple[float, float]:
     return float(numbers[0]), float(numbers[1])
+
+
+def _numbers(found: Any, n: int | None = None) -> list[float]:
+    """Return a list of plain numbers, n of them; refuse anything else."""
+    if type(found) is not list or (n is not None and len(found) != n):
+        raise ValueError
+    if not all(type(number) in (int, float) for number in found):
+        raise ValueError
+    return [float(number) for number in found]
 
 
 def _is_report(report: dict[str, Any]) -> bool:

@@ -23,6 +23,14 @@ MOST_CALIBRATION = 100_000  # characters of JSON
 Array = npt.NDArray[Any]
 
 
+def check_at_least(at_least: float) -> None:
+    """Refuse what is no probability."""
+    if type(at_least) is bool or not isinstance(at_least, int | float | np.number):
+        raise ValueError(f"at_least must be a probability from 0 to 1, not {at_least!r}.")
+    if not 0 <= at_least <= 1:
+        raise ValueError(f"at_least must be a probability from 0 to 1, not {at_least}.")
+
+
 @dataclass(frozen=True, eq=False)
 class SenseLayer:
     """The senses of a model's labels.
@@ -103,6 +111,7 @@ class SenseLayer:
 
     def senses_of(self, label: int, at_least: float = SHOWN_FROM) -> range:
         """Return the numbers of a label's senses; none if it is less likely ambiguous."""
+        check_at_least(at_least)
         place = self._place(label)
         if place is None or self.probabilities[place] < at_least:
             return range(0)
@@ -117,6 +126,7 @@ class SenseLayer:
         self, labels: npt.NDArray[Any], at_least: float = SHOWN_FROM
     ) -> npt.NDArray[np.bool_]:
         """Return which of some labels are shown with senses; an array of the same shape."""
+        check_at_least(at_least)
         if self.n_judged == 0:
             return np.zeros(labels.shape, dtype=np.bool_)
         place = np.minimum(np.searchsorted(self.labels, labels), self.n_judged - 1)
