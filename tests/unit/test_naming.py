@@ -65,7 +65,7 @@ def test_only_labels_that_are_likely_enough_ambiguous_have_senses():
     layer = made_layer(0)
     X, others = np.ones((1, N_FEATURES)), np.ones((1, N_LABELS))
     label = np.arange(N_LABELS)
-    for at_least, with_senses in ((0, [1, 4, 6]), (0.5, [1, 4]), (0.8, [1]), (1.1, [])):
+    for at_least, with_senses in ((0, [1, 4, 6]), (0.5, [1, 4]), (0.8, [1]), (1, [])):
         found = name_senses(
             layer, sparse(X), sparse(others), np.zeros(8, dtype=int), label, at_least=at_least
         )
