@@ -146,7 +146,7 @@ def test_settings_of_the_project_reach_the_model(tmp_path):
     assert model.report_ == {}
 
 
-def two_senses_of_the_first_label(documents, Y, run):
+def two_senses_of_the_first_label(documents, Y, run, **_):
     """Stand in for induction: beside label 0 are label 1 or label 2."""
     nothing = np.zeros(0, np.int32), np.zeros(0, np.float32)
     return SenseLayer(
