@@ -273,7 +273,9 @@ def test_of_a_label_with_one_meaning_that_is_all_that_is_said_of_senses(ambiguou
 
 def test_a_label_that_was_not_judged_says_why(ambiguous):
     first, *_ = succeed("senses", ambiguous, "label 4").splitlines()
-    assert first == "label 4 has 25 documents, which do not divide; it is taken to have one meaning."
+    assert (
+        first == "label 4 has 25 documents, which do not divide; it is taken to have one meaning."
+    )
     assert json.loads(succeed("senses", ambiguous, 4, "--json"))["ambiguity"] is None
 
 
