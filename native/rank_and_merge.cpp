@@ -142,6 +142,27 @@ class ReachedSlots {
         return true;
     }
 
+    // Scores the clusters of these labels that are still waiting.
+    void score_rest_of(std::span<const int32_t> labels) {
+        scratch_.wanted.clear();
+        for (const int32_t label : labels)
+            for (const int32_t slot : table_.slots_of(label))
+                if (scratch_.offsets[table_.clusters[slot]] < not_reached) want(table_.clusters[slot]);
+        score_wanted();
+    }
+
+    FactsOfSlots slots_of(int32_t label) const {
+        FactsOfSlots slots;
+        for (const int32_t slot : table_.slots_of(label)) {
+            const int32_t cluster = table_.clusters[slot];
+            if (!is_scored(cluster)) continue;
+            const auto rank =
+                std::find(beam_.nodes.begin(), beam_.nodes.end(), cluster) - beam_.nodes.begin();
+            slots.add(beam_.scores[rank], score_of(slot));
+        }
+        return slots;
+    }
+
   private:
     // What stands in the place of an offset.
     static constexpr int64_t not_reached = -1;
@@ -242,8 +263,8 @@ int32_t rank_without_merging(const LinearLevel& ranker, const SlotTable& table, 
 
 int32_t rank_top_k(const LinearLevel& ranker, const SlotTable& table, const Document& document,
                    const Beam& beam, Activation activation, Merge merge, int32_t k, RankScratch& scratch,
-                   int32_t* labels, float* scores) {
-    if (!table.overlapping)
+                   int32_t* labels, float* scores, const LabelCounts* counts, Facts* facts) {
+    if (!table.overlapping && facts == nullptr)
         return rank_without_merging(ranker, table, document, beam, activation, k, scratch, labels, scores);
     ReachedSlots reached(ranker, table, document, beam, activation, merge, scratch);
     const bool can_leave_out = never_rises(activation) && merge != Merge::mean;
@@ -262,17 +283,26 @@ int32_t rank_top_k(const LinearLevel& ranker, const SlotTable& table, const Docu
             if (reached.merge_label(slot, score, merged)) best.offer(table.labels[slot], merged);
         });
         surely = std::max(surely, best.threshold());
-        if (!can_leave_out) return best.size();
-        if (!reached.score_what_matters(surely)) {
+        if (can_leave_out) {
+            if (reached.score_what_matters(surely)) continue;
             scratch.usual_n_scored += (float(reached.n_that_matter(surely)) - scratch.usual_n_scored) / 16;
-            return best.size();
         }
+        const std::span<const int32_t> found(labels, best.size());
+        if (facts == nullptr) return best.size();
+        reached.score_rest_of(found);
+        const float length = length_of(document);
+        for (size_t i = 0; i < found.size(); ++i)
+            facts[i] = reached.slots_of(found[i]).facts((*counts)[found[i]], length);
+        return best.size();
     }
 }
 
+float length_of(const Document& document) { return std::log1p(static_cast<float>(document.features.size())); }
+
 void rank_all(const LinearLevel& ranker, const SlotTable& table, const Document& document, const Beam& beam,
               Activation activation, Merge merge, RankScratch& scratch,
-              std::vector<std::pair<int32_t, float>>& result) {
+              std::vector<std::pair<int32_t, float>>& result, const LabelCounts* counts,
+              std::vector<Facts>* facts) {
     result.clear();
     ReachedSlots reached(ranker, table, document, beam, activation, merge, scratch);
     reached.score_first(beam.size());
@@ -283,6 +313,11 @@ void rank_all(const LinearLevel& ranker, const SlotTable& table, const Document&
                                   result.emplace_back(table.labels[slot], merged);
                           });
     std::sort(result.begin(), result.end());
+    if (facts == nullptr) return;
+    facts->clear();
+    const float length = length_of(document);
+    for (const auto& [label, score] : result)
+        facts->push_back(reached.slots_of(label).facts((*counts)[label], length));
 }
 
 }  // namespace polyseme

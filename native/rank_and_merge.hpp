@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "beam_search.hpp"
+#include "label_ordering.hpp"
 
 namespace polyseme {
 
@@ -27,6 +28,12 @@ struct SlotTable {
     SlotTable(const LinearLevel& level, std::span<const int32_t> labels, int64_t n_labels);
 };
 
+// [label], the logarithm of one more than its training documents
+using LabelCounts = std::span<const float>;
+
+// The logarithm of one more than the number of a document's sparse features.
+float length_of(const Document& document);
+
 struct RankScratch {
     FoundRows found;
     std::vector<float> scores;            // of the slots of the scored clusters
@@ -36,14 +43,18 @@ struct RankScratch {
     float usual_n_scored = clusters_at_once;  // a guess that saves time and changes no result
 };
 
-// The k best labels of a document after merging; returns how many there are.
+// The k best labels of a document after merging; returns how many there are. If asked for, with the
+// facts of each.
 int32_t rank_top_k(const LinearLevel& ranker, const SlotTable& table, const Document& document,
                    const Beam& beam, Activation activation, Merge merge, int32_t k, RankScratch& scratch,
-                   int32_t* labels, float* scores);
+                   int32_t* labels, float* scores, const LabelCounts* counts = nullptr,
+                   Facts* facts = nullptr);
 
-// All reached labels of a document with their merged scores, in ascending order of labels.
+// All reached labels of a document with their merged scores, in ascending order of labels. If asked
+// for, with the facts of each.
 void rank_all(const LinearLevel& ranker, const SlotTable& table, const Document& document, const Beam& beam,
               Activation activation, Merge merge, RankScratch& scratch,
-              std::vector<std::pair<int32_t, float>>& merged);
+              std::vector<std::pair<int32_t, float>>& merged, const LabelCounts* counts = nullptr,
+              std::vector<Facts>* facts = nullptr);
 
 }  // namespace polyseme

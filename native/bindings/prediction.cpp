@@ -1,6 +1,7 @@
 // Trained levels, and the walk of documents through them.
 #include <algorithm>
 #include <memory>
+#include <numeric>
 #include <tuple>
 
 #include "rank_and_merge.hpp"
@@ -137,10 +138,42 @@ nb::dict join(const std::vector<BoundLevel*>& bound, const In<int32_t>& part_of_
     }));
 }
 
+// The learned order of candidates, and how often each label was given.
+struct BoundOrdering {
+    In<int64_t> knot_starts;
+    In<float> knots, values, curve, label_counts;
+    LabelOrdering ordering;
+
+    BoundOrdering(const In<int64_t>& knot_starts, const In<float>& knots, const In<float>& values,
+                  const In<float>& curve, const In<float>& label_counts)
+        : knot_starts(knot_starts), knots(knots), values(values), curve(curve), label_counts(label_counts),
+          ordering({span(knot_starts), span(knots), span(values), span(curve)}) {
+        require(knot_starts.size() == n_facts + 1, "every fact must have knots");
+        require_starts(knot_starts, static_cast<int64_t>(knots.size()), "knot starts do not fit the knots");
+        for (int fact = 0; fact < n_facts; ++fact)
+            require(knot_starts.data()[fact] < knot_starts.data()[fact + 1], "every fact must have knots");
+        require(static_cast<int64_t>(values.size()) == LabelOrdering::n_values(span(knot_starts)),
+                "the values of the ordering do not fit its knots");
+        require(curve.size() == LabelOrdering::n_curve, "the curve of the ordering must have four numbers");
+    }
+    LabelCounts counts() const { return span(label_counts); }
+
+  private:
+    template <class T>
+    static std::span<const T> span(const In<T>& array) {
+        return {array.data(), array.size()};
+    }
+};
+
 struct Scratch {
     BeamScratch beam;
     RankScratch rank;
     DenseValues dense;
+    // Of candidates
+    std::vector<int32_t> labels;
+    std::vector<float> scores;
+    std::vector<Facts> facts;
+    std::vector<std::pair<float, int32_t>> ordered;
 };
 
 // One for each thread for good: a single document must not pay for allocations.
@@ -154,8 +187,9 @@ class Predictor {
   public:
     Predictor(const std::vector<BoundLevel*>& matcher, BoundLevel* ranker,
               const std::optional<In<int32_t>>& slot_labels, int64_t n_labels, int64_t n_features,
-              const std::string& activation)
-        : n_features_(n_features), n_labels_(n_labels), activation_(activation_of(activation)) {
+              const std::string& activation, const BoundOrdering* ordering)
+        : ordering_(ordering), n_features_(n_features), n_labels_(n_labels),
+          activation_(activation_of(activation)) {
         int64_t n_nodes = 1;
         for (const BoundLevel* bound : matcher) {
             require(bound->level->n_clusters() == n_nodes, "a level does not fit the one above it");
@@ -179,6 +213,8 @@ class Predictor {
         slot_labels_ = *slot_labels;
         table_.emplace(*ranker_, std::span<const int32_t>(slot_labels_.data(), slot_labels_.size()),
                        n_labels);
+        require(ordering_ == nullptr || static_cast<int64_t>(ordering_->label_counts.size()) == n_labels,
+                "the ordering does not fit the number of labels");
     }
 
     nb::tuple match(const Documents& X, int32_t beam_size, int n_threads, const nb::object& progress) const {
@@ -276,8 +312,7 @@ class Predictor {
         run_released(progress, [&](RunControl& control) {
             for_each_beam(documents, beam_size, n_threads, control,
                           [&](int64_t i, const Document& document, const Beam& beam) {
-                              rank_all(*ranker_, *table_, document, beam, activation_, merge,
-                                       thread_scratch().rank, rows[i]);
+                              rank_every(document, beam, merge, thread_scratch(), rows[i]);
                           });
             return 0;
         });
@@ -297,6 +332,38 @@ class Predictor {
         }
         return nb::make_tuple(to_numpy(std::move(row_starts)), to_numpy(std::move(labels)),
                               to_numpy(std::move(scores)));
+    }
+
+    // The labels with the best products, and what is known of each: to learn an order from.
+    nb::tuple candidates(const Documents& X, int32_t beam_size, const std::string& merge_name,
+                         const In<float>& label_counts, int n_threads, const nb::object& progress) const {
+        const DocumentsView documents = checked(X);
+        require(beam_size > 0, "beam_size must be at least 1");
+        require(ranker_ != nullptr, "this predictor has no ranker");
+        require(static_cast<int64_t>(label_counts.size()) == n_labels_, "label counts do not fit the labels");
+        const Merge merge = merge_of(merge_name);
+        const LabelCounts counts{label_counts.data(), label_counts.size()};
+        const int64_t n = documents.n_rows();
+        std::vector<int32_t> labels(n * n_candidates, -1);
+        std::vector<float> scores(n * n_candidates);
+        std::vector<Facts> facts(n * n_candidates);
+        run_released(progress, [&](RunControl& control) {
+            for_each_beam(documents, beam_size, n_threads, control,
+                          [&](int64_t i, const Document& document, const Beam& beam) {
+                              const int64_t first = i * n_candidates;
+                              const int32_t found =
+                                  rank_top_k(*ranker_, *table_, document, beam, activation_, merge,
+                                             n_candidates, thread_scratch().rank, labels.data() + first,
+                                             scores.data() + first, &counts, facts.data() + first);
+                              std::fill(labels.data() + first + found, labels.data() + first + n_candidates,
+                                        -1);
+                          });
+            return 0;
+        });
+        std::vector<float> flat;
+        flat.reserve(facts.size() * n_facts);
+        for (const Facts& one : facts) flat.insert(flat.end(), one.begin(), one.end());
+        return nb::make_tuple(to_numpy(std::move(labels)), to_numpy(std::move(flat)));
     }
 
   private:
@@ -340,10 +407,54 @@ class Predictor {
     // The k best labels of one document, and what is put behind them where there are fewer.
     void rank(const Document& document, const Beam& beam, Merge merge, int32_t k, Scratch& scratch,
               int32_t* labels, float* scores) const {
-        const int32_t found = rank_top_k(*ranker_, *table_, document, beam, activation_, merge, k,
-                                         scratch.rank, labels, scores);
+        const int32_t found = ordering_ == nullptr
+                                  ? rank_top_k(*ranker_, *table_, document, beam, activation_, merge, k,
+                                               scratch.rank, labels, scores)
+                                  : rank_in_order(document, beam, merge, k, scratch, labels, scores);
         std::fill(labels + found, labels + k, -1);
         std::fill(scores + found, scores + k, 0.f);
+    }
+
+    // By the learned order. What comes first does not depend on k.
+    int32_t rank_in_order(const Document& document, const Beam& beam, Merge merge, int32_t k,
+                          Scratch& scratch, int32_t* labels, float* scores) const {
+        const int32_t n = std::max(k, n_candidates);
+        if (std::ssize(scratch.labels) < n) {
+            scratch.labels.resize(n);
+            scratch.scores.resize(n);
+            scratch.facts.resize(n);
+        }
+        const LabelCounts counts = ordering_->counts();
+        const int32_t found =
+            rank_top_k(*ranker_, *table_, document, beam, activation_, merge, n, scratch.rank,
+                       scratch.labels.data(), scratch.scores.data(), &counts, scratch.facts.data());
+        scratch.ordered.clear();
+        for (int32_t i = 0; i < found; ++i)
+            scratch.ordered.emplace_back(ordering_->ordering.value(scratch.facts[i]), scratch.labels[i]);
+        ordering_->ordering.order(scratch.ordered, length_of(document));
+        const int32_t kept = std::min(found, k);
+        for (int32_t i = 0; i < kept; ++i) std::tie(scores[i], labels[i]) = scratch.ordered[i];
+        return kept;
+    }
+
+    // All reached labels of one document in ascending order, with their scores.
+    void rank_every(const Document& document, const Beam& beam, Merge merge, Scratch& scratch,
+                    std::vector<std::pair<int32_t, float>>& row) const {
+        if (ordering_ == nullptr)
+            return rank_all(*ranker_, *table_, document, beam, activation_, merge, scratch.rank, row);
+        const LabelCounts counts = ordering_->counts();
+        std::vector<Facts> facts;
+        rank_all(*ranker_, *table_, document, beam, activation_, merge, scratch.rank, row, &counts, &facts);
+        std::vector<int32_t> by_score(row.size());
+        std::iota(by_score.begin(), by_score.end(), 0);
+        std::stable_sort(by_score.begin(), by_score.end(),
+                         [&](int32_t one, int32_t other) { return row[one].second > row[other].second; });
+        scratch.ordered.clear();
+        for (const int32_t i : by_score)
+            scratch.ordered.emplace_back(ordering_->ordering.value(facts[i]), row[i].first);
+        ordering_->ordering.order(scratch.ordered, length_of(document));
+        for (size_t i = 0; i < row.size(); ++i) std::tie(row[i].second, row[i].first) = scratch.ordered[i];
+        std::sort(row.begin(), row.end());
     }
 
     // Calls visit(document number, document, its beam at the leaves) for every document.
@@ -369,6 +480,7 @@ class Predictor {
 
     std::vector<const LinearLevel*> levels_;
     const LinearLevel* ranker_ = nullptr;
+    const BoundOrdering* ordering_ = nullptr;
     In<int32_t> slot_labels_;
     std::optional<SlotTable> table_;
     int64_t n_features_, n_labels_;
@@ -439,11 +551,19 @@ void bind_prediction(nb::module_& m) {
           nb::arg("bytes").noconvert(), nb::arg("scales").noconvert(), nb::arg("bias").noconvert(),
           nb::arg("n_features"), nb::arg("is_trusted"), nb::arg("dense").noconvert().none() = nb::none(),
           nb::arg("n_dense") = 0);
+    nb::class_<BoundOrdering>(m, "LabelOrdering")
+        .def(nb::init<const In<int64_t>&, const In<float>&, const In<float>&, const In<float>&,
+                      const In<float>&>(),
+             nb::arg("knot_starts").noconvert(), nb::arg("knots").noconvert(), nb::arg("values").noconvert(),
+             nb::arg("curve").noconvert(), nb::arg("label_counts").noconvert());
     nb::class_<Predictor>(m, "Predictor")
         .def(nb::init<const std::vector<BoundLevel*>&, BoundLevel*, const std::optional<In<int32_t>>&,
-                      int64_t, int64_t, const std::string&>(),
+                      int64_t, int64_t, const std::string&, const BoundOrdering*>(),
              nb::arg("matcher"), nb::arg("ranker").none(), nb::arg("slot_labels").none(), nb::arg("n_labels"),
-             nb::arg("n_features"), nb::arg("activation"), nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>())
+             nb::arg("n_features"), nb::arg("activation"), nb::arg("ordering").none() = nb::none(),
+             nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 8>())
+        .def("candidates", &Predictor::candidates, nb::arg("X"), nb::arg("beam_size"), nb::arg("merge"),
+             nb::arg("label_counts").noconvert(), nb::arg("n_threads"), nb::arg("progress").none())
         .def("match", &Predictor::match, nb::arg("X"), nb::arg("beam_size"), nb::arg("n_threads"),
              nb::arg("progress").none())
         .def("top_k", &Predictor::top_k, nb::arg("X"), nb::arg("beam_size"), nb::arg("k"), nb::arg("merge"),

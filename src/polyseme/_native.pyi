@@ -94,6 +94,16 @@ def linear_level(
     n_dense: int = 0,
 ) -> LinearLevel: ...
 
+class LabelOrdering:
+    def __init__(
+        self,
+        knot_starts: _Int64,
+        knots: _Float,
+        values: _Float,
+        curve: _Float,
+        label_counts: _Float,
+    ) -> None: ...
+
 class Predictor:
     def __init__(
         self,
@@ -103,7 +113,17 @@ class Predictor:
         n_labels: int,
         n_features: int,
         activation: str,
+        ordering: LabelOrdering | None = None,
     ) -> None: ...
+    def candidates(
+        self,
+        X: Documents | SparseRows,
+        beam_size: int,
+        merge: str,
+        label_counts: _Float,
+        n_threads: int,
+        progress: _Progress,
+    ) -> tuple[_Int32, _Float]: ...
     def match(
         self,
         X: Documents | SparseRows,

@@ -24,6 +24,7 @@ LAYERS = [
     "metrics",
     "files",
     "datasets",
+    "ordering",
     "backbones",
     "training",
     "update",

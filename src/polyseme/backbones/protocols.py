@@ -26,6 +26,8 @@ from polyseme.files.stored_model import StoredModel
 from polyseme.inputs.documents import Documents
 from polyseme.inputs.sparse_rows import SparseRows
 from polyseme.machine.run import Run
+from polyseme.ordering.facts import Candidates
+from polyseme.ordering.label_ordering import CountedOrdering
 from polyseme.partition.label_clusters import LabelClusters
 from polyseme.partition.label_tree import LabelTree
 
@@ -180,7 +182,18 @@ class Encodes(Protocol):
 
 
 class Walk(Protocol):
-    """The whole way of documents, from features to merged labels, in one go."""
+    """The whole way of documents, from features to labels in their order, in one go."""
+
+    def candidates(
+        self,
+        documents: Documents,
+        beam_size: int,
+        merge: str,
+        counts: npt.NDArray[np.float32],
+        run: Run,
+    ) -> Candidates:
+        """Return the labels of each document with the best products, and their facts."""
+        ...
 
     def top_k(self, documents: Documents, beam_size: int, k: int, merge: str, run: Run) -> TopK:
         """Return the k best labels of each document, padded with -1, and their scores."""
@@ -199,6 +212,11 @@ class Walk(Protocol):
 class Fuses(Protocol):
     """A matcher that can be put together with its ranker, to be quicker than one by one."""
 
-    def fused_with(self, ranker: Any, clusters: LabelClusters) -> Walk | None:
-        """Return the walk through both; None if the ranker is not of the right kind."""
+    def fused_with(
+        self, ranker: Any, clusters: LabelClusters, ordering: CountedOrdering | None = None
+    ) -> Walk | None:
+        """Return the walk through both; None if the ranker is not of the right kind.
+
+        With an `ordering`, what the walk answers is in that order, with its probabilities.
+        """
         ...

@@ -60,6 +60,9 @@ class RankingTask:
         The documents that the slots of each cluster are trained on.
     own_documents : SparsePattern, shape (n_documents, n_clusters), or None
         If given, a slot has only those positives that are listed here for its cluster.
+    is_draft : bool
+        Whether this ranker only has to tell how scores of documents that it did not see look: it
+        may then be trained in haste.
     start_from : ranker or None
         One of the same kind that was trained before.
     changed : ndarray of bool, shape (n_clusters,), or None
@@ -71,5 +74,6 @@ class RankingTask:
     clusters: LabelClusters
     rows: SparsePattern
     own_documents: SparsePattern | None = None
+    is_draft: bool = False
     start_from: Any = None
     changed: npt.NDArray[np.bool_] | None = None

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from polyseme.backbones.protocols import ModelShape, Stores
 from polyseme.estimators.parameters import check_parameters
 from polyseme.files.stored_model import Contents, StoredModel
+from polyseme.ordering.label_ordering import LabelOrdering
 from polyseme.partition.label_clusters import LabelClusters
 from polyseme.partition.label_tree import LabelTree
 from polyseme.senses.layer import SenseLayer
@@ -50,6 +51,9 @@ def contents_of(model: PartitionedClassifier) -> Contents:
         ):
             raise ValueError(f"to_arrays of the {name} must give arrays by name.")
         arrays.update({f"{name}.{key}": array for key, array in found.items()})
+    if model.ordering_ is not None:
+        found = model.ordering_.to_arrays()
+        arrays.update({f"ordering.{key}": array for key, array in found.items()})
     layer = model.senses_
     if layer is not None:
         arrays.update({f"senses.{key}": array for key, array in layer.to_arrays().items()})
@@ -68,6 +72,9 @@ def contents_of(model: PartitionedClassifier) -> Contents:
         "assignments": model.assignments_,
         "phase_seconds": model.phase_seconds_,
         "updates": model.updates_,
+        "ordering": None
+        if model.ordering_ is None
+        else {"n_documents": model.ordering_.n_documents},
         "senses": None if layer is None else layer.describe(),
     }
     names = {"labels": model.label_names_, "features": model.feature_names_}
@@ -95,6 +102,7 @@ def restore(model: PartitionedClassifier, stored: StoredModel) -> None:
     model.label_names_ = stored.names_of("labels", n_labels)
     model.feature_names_ = stored.names_of("features", n_features)
 
+    model.ordering_ = _ordering(stored)
     model.senses_ = _senses(model, stored)
 
     model.matcher_, model.ranker_ = model.make_matcher(), model.make_ranker()
@@ -117,8 +125,8 @@ def _set_parameters(model: PartitionedClassifier, stored: StoredModel) -> None:
     known = set(inspect.signature(type(model)).parameters) - set(_NOT_STORED)
     if not set(parameters) <= known:
         raise stored.damaged(f"its parameters are not those of a {type(model).__name__}")
-    if "senses" in known - set(parameters):  # a model from before there were any
-        parameters = {**parameters, "senses": "none"}
+    before = {"senses": "none", "ordering": "product"}  # a model from before there were any
+    parameters = {**{name: before[name] for name in before.keys() & known}, **parameters}
     model.set_params(**parameters)
     try:
         check_parameters(model)
@@ -152,6 +160,16 @@ def _clusters(stored: StoredModel, n_labels: int, n_clusters: int) -> LabelClust
     if clusters.copies.min() == 0:
         raise stored.damaged(f"label {int(clusters.copies.argmin())} is in no cluster")
     return clusters
+
+
+def _ordering(stored: StoredModel) -> LabelOrdering | None:
+    described = stored.description.get("ordering")
+    if described is None:  # left out, or of a format that knew none
+        return None
+    n_documents = described.get("n_documents") if isinstance(described, dict) else None
+    if type(n_documents) is not int or n_documents < 0:
+        raise stored.damaged("its description of the ordering is not one")
+    return LabelOrdering.restore(stored.part("ordering"), n_documents)
 
 
 def _senses(model: PartitionedClassifier, stored: StoredModel) -> SenseLayer | None:

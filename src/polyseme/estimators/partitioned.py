@@ -11,6 +11,7 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from polyseme.backbones.protocols import Matcher, Ranker, Walk
+from polyseme.backbones.tasks import RankingTask
 from polyseme.estimators import model_parts
 from polyseme.estimators.parameters import (
     JOBS,
@@ -34,6 +35,8 @@ from polyseme.inputs.sparse_rows import SparsePattern
 from polyseme.machine import phases
 from polyseme.machine.old_names import knows_old_names, refuse_old_names
 from polyseme.machine.progress import Progress
+from polyseme.machine.run import Run
+from polyseme.ordering.label_ordering import LabelOrdering
 from polyseme.partition.assignment import METHODS, AssignmentPlan
 from polyseme.partition.label_clusters import LabelClusters
 from polyseme.partition.label_tree import LabelTree
@@ -42,6 +45,7 @@ from polyseme.partition.training_rows import TRAINING_ROWS
 from polyseme.senses.induce import induce_senses
 from polyseme.senses.layer import SenseLayer
 from polyseme.training.disentangle import TrainingPlan, disentangle
+from polyseme.training.held_out import Drafting, held_out_parts, order_by_held_out
 
 __all__ = ["PartitionedClassifier"]
 
@@ -89,6 +93,10 @@ class PartitionedClassifier(Predicting):
     senses : str, default='induce'
         'induce' finds the senses of labels in the training documents, to show and to name them;
         'none' leaves that out. What is predicted does not depend on it.
+    ordering : str, default='learned'
+        'learned' puts a document's best labels in an order that is learned from training documents
+        held out for that, with scores that are probabilities; 'product' leaves the bare product of
+        scores. With too few documents to learn from it is the product, too.
     merge : str, default='sum'
         How scores of a label's reached slots become one: 'sum', 'mean' (the paper) or 'max'.
     n_jobs : int, optional
@@ -120,6 +128,8 @@ class PartitionedClassifier(Predicting):
     slot_documents_ : ndarray of int64, shape (n_slots,)
         Training documents of each slot's label that were matched to the slot's cluster when the
         slots were chosen; without re-assignment, all of the label's.
+    ordering_ : LabelOrdering or None
+        The learned order of a document's best labels; None for the bare product.
     senses_ : SenseLayer or None
         The senses of the labels; see `polyseme.senses`.
     assignments_ : list of dict
@@ -151,6 +161,7 @@ class PartitionedClassifier(Predicting):
         "training_rows": one_of(*TRAINING_ROWS),
         "sense_positives": TRUE_OR_FALSE,
         "senses": one_of("induce", "none"),
+        "ordering": one_of("learned", "product"),
         "merge": one_of(*MERGES),
         "n_jobs": JOBS,
         "random_state": SEED,
@@ -165,6 +176,7 @@ class PartitionedClassifier(Predicting):
     feature_names_: Names | None
     label_counts_: npt.NDArray[np.int64]
     slot_documents_: npt.NDArray[np.int64]
+    ordering_: LabelOrdering | None
     senses_: SenseLayer | None
     assignments_: list[dict[str, int]]
     phase_seconds_: dict[str, float]
@@ -192,6 +204,7 @@ class PartitionedClassifier(Predicting):
         training_rows: str = "teacher-forcing",
         sense_positives: bool = False,
         senses: str = "induce",
+        ordering: str = "learned",
         merge: str = "sum",
         n_jobs: int | None = None,
         random_state: int = 0,
@@ -209,6 +222,7 @@ class PartitionedClassifier(Predicting):
         self.training_rows = training_rows
         self.sense_positives = sense_positives
         self.senses = senses
+        self.ordering = ordering
         self.merge = merge
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -303,6 +317,7 @@ class PartitionedClassifier(Predicting):
                 run,
                 progress,
             )
+            ordering = self._learn_order(documents, tree, found.task, run, progress)
             senses = self.find_senses(found.seen, labels, progress)
         self.matcher_, self.ranker_ = found.matcher, found.ranker
         self.tree_, self.clusters_ = tree, found.clusters
@@ -320,7 +335,7 @@ class PartitionedClassifier(Predicting):
             if found.slot_documents is None
             else found.slot_documents
         )
-        self.senses_ = senses
+        self.ordering_, self.senses_ = ordering, senses
         self.label_names_ = self.feature_names_ = None
         self.n_documents_, self.n_features_in_ = documents.shape
         self.layout_, self.seen_layout_ = documents.layout, found.seen.layout
@@ -329,6 +344,26 @@ class PartitionedClassifier(Predicting):
         self.updates_ = []
         self.phase_seconds_ = dict(progress.seconds)
         self._make_walk()
+
+    def _learn_order(
+        self,
+        documents: Documents,
+        tree: LabelTree,
+        task: RankingTask,
+        run: Run,
+        progress: Progress,
+    ) -> LabelOrdering | None:
+        """Return the order of a document's labels, by drafts of the model; None if unwanted."""
+        if self.ordering != "learned":
+            return None
+        drafting = Drafting(
+            self.make_matcher, self.make_ranker, tree, task, self.beam_size, self.merge
+        )
+        n_drafts = len(held_out_parts(task.labels, run.seed))
+        if n_drafts == 0:
+            return None
+        with progress.phase(phases.ORDERING, n_drafts * task.clusters.n_slots) as step:
+            return order_by_held_out(documents, drafting, run.reporting_to(step))
 
     def find_senses(
         self,

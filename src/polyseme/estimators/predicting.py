@@ -21,13 +21,14 @@ from polyseme.inputs.sparse_rows import SparseRows
 from polyseme.machine.run import Run
 from polyseme.machine.threads import count_jobs
 from polyseme.metrics import precision_at_k
+from polyseme.ordering.facts import N_CANDIDATES, log_counts, log_lengths
+from polyseme.ordering.label_ordering import CountedOrdering, LabelOrdering
 from polyseme.partition.label_clusters import LabelClusters
 from polyseme.partition.merging import merge_slots
 from polyseme.training.disentangle import what_the_ranker_sees
+from polyseme.training.held_out import ROWS_AT_ONCE, candidates_by_parts
 
 __all__ = ["Predicting", "top_k_of_rows"]
-
-ROWS_AT_ONCE = 1024  # of a prediction part by part, so that scores of slots need little memory
 
 
 class Predicting(BaseEstimator):  # type: ignore[misc]
@@ -43,6 +44,8 @@ class Predicting(BaseEstimator):  # type: ignore[misc]
     clusters_: LabelClusters
     label_names_: Names | None
     layout_: tuple[int, int]
+    ordering_: LabelOrdering | None
+    label_counts_: npt.NDArray[np.int64]
     n_labels_: int
     n_features_in_: int
     _walk: Walk | None
@@ -57,8 +60,11 @@ class Predicting(BaseEstimator):  # type: ignore[misc]
     def _make_walk(self) -> None:
         """Put the trained parts together, if they can be."""
         matcher = self.matcher_
+        counted = None
+        if self.ordering_ is not None:
+            counted = CountedOrdering(self.ordering_, log_counts(self.label_counts_))
         self._walk = (
-            matcher.fused_with(self.ranker_, self.clusters_)
+            matcher.fused_with(self.ranker_, self.clusters_, counted)
             if isinstance(matcher, Fuses) and not isinstance(matcher, Encodes)
             else None
         )
@@ -115,6 +121,8 @@ class Predicting(BaseEstimator):  # type: ignore[misc]
         run = self._run()
         if self._walk is not None:
             return self._walk.all_scores(documents, self.beam_size, self.merge, run)
+        if self.ordering_ is not None:
+            return as_rows(*self._in_order(documents, None), self.n_labels_)
         blocks = [
             self._scores_of(
                 documents.rows(first, min(first + ROWS_AT_ONCE, documents.n_rows)), run
@@ -127,6 +135,25 @@ class Predicting(BaseEstimator):  # type: ignore[misc]
         matched = self.matcher_.match(documents, self.beam_size, run)
         scores = self._slot_scores(documents, matched, run)
         return merge_slots(scores, self.clusters_, self.merge)
+
+    def _in_order(
+        self, documents: Documents, n: int | None
+    ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]:
+        """Return the n best labels, or all, in the learned order."""
+        assert self.ordering_ is not None
+        candidates = candidates_by_parts(
+            self.matcher_,
+            self.ranker_,
+            self.clusters_,
+            documents,
+            log_counts(self.label_counts_),
+            self.beam_size,
+            self.merge,
+            self._run(),
+            n=None if n is None else max(n, N_CANDIDATES),
+        )
+        labels, scores = self.ordering_.ordered(candidates, log_lengths(documents))
+        return labels[:, :n], scores[:, :n]
 
     def predict_top_k(
         self, X: Any, k: int = 5
@@ -152,6 +179,8 @@ class Predicting(BaseEstimator):  # type: ignore[misc]
         documents, k = self._check(X), check_k(k)
         if self._walk is not None:
             return self._walk.top_k(documents, self.beam_size, k, self.merge, self._run())
+        if self.ordering_ is not None:
+            return self._in_order(documents, k)
         return top_k_of_rows(self._label_scores(documents), k)
 
     def _top_k_of_one(
@@ -217,6 +246,17 @@ def check_k(k: int, name: str = "k") -> int:
     if isinstance(k, bool) or not isinstance(k, int | np.integer) or not 1 <= k < 2**31:
         raise ValueError(f"{name} must be a positive whole number, not {k!r}.")
     return int(k)
+
+
+def as_rows(
+    labels: npt.NDArray[np.int32], scores: npt.NDArray[np.float32], n_labels: int
+) -> SparseRows:
+    """Return the labels of each document, padded with -1, as rows with ascending columns."""
+    rows, places = np.nonzero(labels >= 0)
+    columns, values = labels[rows, places], scores[rows, places]
+    order = np.lexsort((columns, rows))
+    starts = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=len(labels)))])
+    return SparseRows(starts.astype(np.int64), columns[order], values[order], n_labels)
 
 
 def top_k_of_rows(

@@ -83,6 +83,10 @@ class XRLinear(PartitionedClassifier):
     activation : str, default='l3-hinge'
         From margins to scores: 'l3-hinge' or 'sigmoid', which multiply along the path, or
         'none' for bare margins.
+    ordering : str, default='learned'
+        'learned' puts a document's best labels in an order that is learned from training documents
+        held out for that, with scores that are probabilities; 'product' leaves the bare product of
+        scores. With too few documents to learn from it is the product, too.
     merge : str, default='sum'
         How scores of a label's reached slots become one: 'sum', 'mean' (the paper) or 'max'.
     n_jobs : int, optional
@@ -146,6 +150,7 @@ class XRLinear(PartitionedClassifier):
         sense_positives: bool = False,
         senses: str = "induce",
         activation: str = "l3-hinge",
+        ordering: str = "learned",
         merge: str = "sum",
         n_jobs: int | None = None,
         random_state: int = 0,
@@ -164,6 +169,7 @@ class XRLinear(PartitionedClassifier):
             training_rows=training_rows,
             sense_positives=sense_positives,
             senses=senses,
+            ordering=ordering,
             merge=merge,
             n_jobs=n_jobs,
             random_state=random_state,

@@ -7,6 +7,7 @@ __all__ = [
     "CROSS_MATCHING",
     "LABEL_TREE",
     "MATCHING",
+    "ORDERING",
     "SENSES",
     "TRAINING_MATCHER",
     "TRAINING_MATCHER_AGAIN",
@@ -20,4 +21,5 @@ CROSS_MATCHING = "Cross-matching"
 ASSIGNING = "Assigning labels"
 TRAINING_MATCHER_AGAIN = "Training the matcher again"
 TRAINING_RANKER = "Training the ranker"
+ORDERING = "Learning the order"
 SENSES = "Finding senses"

@@ -65,6 +65,8 @@ class Disentangled:
         The trained parts.
     seen : Documents
         What the ranker saw of the documents: more than they have if the matcher makes features.
+    task : RankingTask
+        What it learned.
     clusters : LabelClusters
         The final slots.
     assignments : list of Assignment
@@ -77,6 +79,7 @@ class Disentangled:
     matcher: Matcher
     ranker: Ranker
     seen: Documents
+    task: RankingTask
     clusters: LabelClusters
     assignments: list[Assignment]
     slot_documents: npt.NDArray[np.int64] | None
@@ -157,7 +160,7 @@ def disentangle(
         seen = what_the_ranker_sees(matcher, documents, run)
         ranking = RankingTask(Y, clusters, rows, own)
         ranker = make_ranker().fit(seen, ranking, run.reporting_to(step))  # line 9
-    return Disentangled(matcher, ranker, seen, clusters, assignments, slot_documents)
+    return Disentangled(matcher, ranker, seen, ranking, clusters, assignments, slot_documents)
 
 
 def what_the_ranker_sees(matcher: Matcher, documents: Documents, run: Run) -> Documents:

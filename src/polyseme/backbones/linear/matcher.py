@@ -17,6 +17,7 @@ from polyseme.files.stored_model import StoredModel
 from polyseme.inputs.documents import Documents
 from polyseme.inputs.sparse_rows import SparsePattern, SparseRows
 from polyseme.machine.run import Run
+from polyseme.ordering.label_ordering import CountedOrdering
 from polyseme.partition.label_clusters import LabelClusters
 from polyseme.partition.label_tree import LabelTree
 from polyseme.partition.training_rows import choose_training_rows
@@ -130,12 +131,14 @@ class LinearTreeMatcher:
         """Return the number of weights of a level."""
         return self.levels[level - 1].n_weights
 
-    def fused_with(self, ranker: Any, clusters: LabelClusters) -> LinearWalk | None:
+    def fused_with(
+        self, ranker: Any, clusters: LabelClusters, ordering: CountedOrdering | None = None
+    ) -> LinearWalk | None:
         """Return the walk through this matcher and a ranker of the same kind."""
         weights = getattr(ranker, "weights", None)
         if not isinstance(weights, LinearWeights) or ranker.activation != self.activation:
             return None
-        return LinearWalk(self.levels, weights, clusters, self.activation)
+        return LinearWalk(self.levels, weights, clusters, self.activation, ordering)
 
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
         """Return the arrays of all levels, ``<level>.<name>``."""

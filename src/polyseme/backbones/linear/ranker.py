@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,8 @@ from polyseme.machine.run import Run
 from polyseme.partition.label_clusters import LabelClusters
 
 __all__ = ["LinearSlotRanker"]
+
+DRAFT_ITER, DRAFT_TOLERANCE = 4, 0.1
 
 
 @dataclass
@@ -38,14 +40,21 @@ class LinearSlotRanker:
     weights: LinearWeights | None = None
 
     def fit(self, documents: Documents, task: RankingTask, run: Run) -> LinearSlotRanker:
-        """Train every slot, or only those of changed clusters."""
+        """Train every slot, or only those of changed clusters; a draft with fewer passes."""
+        how = self.how
+        if task.is_draft:
+            how = replace(
+                how,
+                max_iter=min(how.max_iter, DRAFT_ITER),
+                tolerance=max(how.tolerance, DRAFT_TOLERANCE),
+            )
         trained = LinearWeights.train(
             documents,
             task.rows,
             task.clusters.starts,
             task.clusters.labels,
             task.labels,
-            self.how,
+            how,
             run,
             own_documents=task.own_documents,
             only=task.changed,

@@ -14,6 +14,8 @@ from polyseme.backbones.linear.weights import LinearWeights
 from polyseme.inputs.documents import Documents
 from polyseme.inputs.sparse_rows import SparseRows
 from polyseme.machine.run import Run
+from polyseme.ordering.facts import FACTS, N_CANDIDATES, Candidates
+from polyseme.ordering.label_ordering import CountedOrdering
 from polyseme.partition.label_clusters import LabelClusters
 
 __all__ = ["LinearWalk"]
@@ -33,9 +35,11 @@ class LinearWalk:
         ranker: LinearWeights,
         clusters: LabelClusters,
         activation: str,
+        ordering: CountedOrdering | None = None,
     ) -> None:
         self._levels, self._ranker = list(levels), ranker
         self._clusters, self._activation = clusters, activation
+        self._ordering = ordering
 
     @cached_property
     def predictor(self) -> _native.Predictor:
@@ -47,7 +51,23 @@ class LinearWalk:
             self._clusters.n_labels,
             self._ranker.n_features,
             self._activation,
+            None if self._ordering is None else self._ordering.native(),
         )
+
+    def candidates(
+        self,
+        documents: Documents,
+        beam_size: int,
+        merge: str,
+        counts: npt.NDArray[np.float32],
+        run: Run,
+    ) -> Candidates:
+        """Return the labels of each document with the best products, and their facts."""
+        labels, facts = self.predictor.candidates(
+            documents, beam_size, merge, counts, run.n_threads, run.progress
+        )
+        shape = documents.n_rows, N_CANDIDATES
+        return Candidates(labels.reshape(shape), facts.reshape(*shape, len(FACTS)))
 
     def top_k(self, documents: Documents, beam_size: int, k: int, merge: str, run: Run) -> TopK:
         """Return the k best labels of each document."""

@@ -1,0 +1,63 @@
+// The learned last step: candidates of a document are put in order by what is known of each.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace polyseme {
+
+// What is known of a (document, label) pair when the slots of the reached clusters are scored. The
+// order is that of `polyseme.ordering.facts`.
+enum Fact { fact_path, fact_slot, fact_count, fact_reached, fact_tempered, fact_product, fact_length };
+constexpr int n_facts = 7;
+using Facts = std::array<float, n_facts>;
+
+// How many labels, by the product of their scores, are put in order; all others come after them.
+constexpr int32_t n_candidates = 20;
+
+// Collects what a label's reached slots say.
+class FactsOfSlots {
+  public:
+    // A slot in a reached cluster: the score of the cluster, and that times the slot's own. Both lie
+    // between 0 and 1.
+    void add(float path, float score);
+    // `count` is the logarithm of one more than the label's training documents, `length` that of one
+    // more than the document's sparse features.
+    Facts facts(float count, float length) const;
+
+  private:
+    float best_score_ = -1, best_path_ = 0, most_ = 0, tempered_ = 0, sum_ = 0;
+    int32_t n_reached_ = 0;
+};
+
+// Tables over facts, straight between their knots and level beyond; what they give is added.
+class LabelOrdering {
+  public:
+    struct View {
+        std::span<const int64_t> knot_starts;  // [n_facts + 1], into `knots`
+        std::span<const float> knots;          // of each fact, ascending
+        std::span<const float> values;         // of each table in turn, the second fact fastest
+        std::span<const float> curve;          // value, all candidates' values, length, constant
+    };
+    static constexpr int n_curve = 4;
+
+    // How many values the tables have, given where the knots of each fact start.
+    static int64_t n_values(std::span<const int64_t> knot_starts);
+
+    explicit LabelOrdering(const View& view) : view_(view) {}
+
+    // What speaks for a label: higher is better.
+    float value(const Facts& facts) const;
+
+    // Puts a document's labels, best product first, in order, and turns their values into
+    // probabilities. Labels that are no candidates never exceed the least of these.
+    void order(std::vector<std::pair<float, int32_t>>& labels, float length) const;
+
+  private:
+    View view_;
+};
+
+}  // namespace polyseme

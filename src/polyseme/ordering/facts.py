@@ -1,0 +1,135 @@
+"""What is known of a document and a label when the slots of the reached clusters are scored.
+
+Backbones that fuse find the same natively (``native/label_ordering.hpp``).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from polyseme.inputs.documents import Documents
+from polyseme.inputs.sparse_rows import SparseRows
+from polyseme.partition.label_clusters import LabelClusters
+from polyseme.partition.merging import merge_slots
+
+__all__ = ["FACTS", "N_CANDIDATES", "Candidates", "candidates_of", "log_counts", "log_lengths"]
+
+FACTS = {
+    "path": "logarithm of the score of the best slot's cluster",
+    "slot": "how far the best slot is short of certain, whatever its cluster",
+    "count": "logarithm of one more than the label's training documents",
+    "reached": "number of the label's slots that were reached",
+    "tempered": "logarithm of the sum of slots, with the root of their clusters' scores",
+    "product": "logarithm of the sum of slots times clusters, by which candidates are chosen",
+    "length": "logarithm of one more than the document's words",
+}
+N_CANDIDATES = 20  # best labels, by their product, that are put in order
+LEAST_SCORE = 1e-30
+
+Floats = npt.NDArray[np.float32]
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """The labels of documents with the best products, and what is known of each.
+
+    Attributes
+    ----------
+    labels : ndarray of int32, shape (n_documents, n)
+        Best product first, padded with -1.
+    facts : ndarray of float32, shape (n_documents, n, n_facts)
+        In the order of `FACTS`; anything where there is no label.
+    """
+
+    labels: npt.NDArray[np.int32]
+    facts: Floats
+
+
+def log_counts(label_counts: npt.NDArray[np.int64]) -> Floats:
+    """Return the fact 'count' of each label."""
+    return np.log1p(label_counts).astype(np.float32)
+
+
+def log_lengths(documents: Documents) -> Floats:
+    """Return the fact 'length' of each document; of a dense block it says nothing."""
+    if documents.sparse is None:
+        return np.zeros(documents.n_rows, dtype=np.float32)
+    return np.log1p(np.diff(documents.sparse.starts)).astype(np.float32)
+
+
+def candidates_of(
+    matched: SparseRows,
+    slot_scores: SparseRows,
+    clusters: LabelClusters,
+    counts: Floats,
+    lengths: Floats,
+    merge: str,
+    n: int,
+) -> Candidates:
+    """Return the n best labels of each document with their facts.
+
+    Parameters
+    ----------
+    matched : SparseRows, shape (n_documents, n_clusters)
+    slot_scores : SparseRows, shape (n_documents, n_slots)
+        Of the matched clusters, their scores multiplied in.
+    counts : ndarray of float32, shape (n_labels,)
+    lengths : ndarray of float32, shape (n_documents,)
+    merge : str
+        How the scores of a label's slots become the product that candidates are chosen by.
+    """
+    rows = np.repeat(np.arange(slot_scores.n_rows), np.diff(slot_scores.starts))
+    scores = slot_scores.values.astype(np.float64)
+    cluster = np.repeat(np.arange(clusters.n_clusters), clusters.sizes)[slot_scores.columns]
+    path = _values_at(matched, rows, cluster)
+    own = np.minimum(np.divide(scores, path, out=np.zeros_like(scores), where=path > 0), 1)
+
+    merged = merge_slots(slot_scores, clusters, merge)
+    n_pairs = len(merged.columns)
+    pair_rows = np.repeat(np.arange(merged.n_rows), np.diff(merged.starts))
+    key = pair_rows * np.int64(clusters.n_labels) + merged.columns
+    labels = clusters.labels[slot_scores.columns]
+    pair = np.searchsorted(key, rows * np.int64(clusters.n_labels) + labels)
+    best = np.lexsort((slot_scores.columns, -scores, pair))
+    best = best[np.unique(pair[best], return_index=True)[1]]
+    most = np.zeros(n_pairs)
+    np.maximum.at(most, pair, own)
+    columns = {
+        "path": _log(path[best]),
+        "slot": np.cbrt(-_log(most)),
+        "count": counts[merged.columns],
+        "reached": np.bincount(pair, minlength=n_pairs),
+        "tempered": _log(np.bincount(pair, np.sqrt(path) * own, n_pairs)),
+        "product": _log(np.bincount(pair, scores, n_pairs)),
+        "length": lengths[pair_rows],
+    }
+    order = np.lexsort((merged.columns, -merged.values, pair_rows))
+    place = np.arange(n_pairs) - merged.starts[pair_rows]  # rows stay together in the order
+    kept, place = order[place < n], place[place < n]
+    found = np.full((merged.n_rows, n), -1, dtype=np.int32)
+    facts = np.zeros((merged.n_rows, n, len(FACTS)), dtype=np.float32)
+    found[pair_rows[kept], place] = merged.columns[kept]
+    for i, name in enumerate(FACTS):
+        facts[pair_rows[kept], place, i] = columns[name][kept]
+    return Candidates(found, facts)
+
+
+def _values_at(
+    matched: SparseRows, rows: npt.NDArray[np.int64], columns: npt.NDArray[np.int64]
+) -> npt.NDArray[np.float64]:
+    """Return the values of a matrix, whose columns need not ascend, at entries that it has."""
+    of_entry = np.repeat(np.arange(matched.n_rows), np.diff(matched.starts))
+    keys = of_entry * np.int64(matched.n_columns) + matched.columns
+    order = np.argsort(keys)
+    place = np.searchsorted(keys, rows * np.int64(matched.n_columns) + columns, sorter=order)
+    found: npt.NDArray[np.float64] = matched.values[order[place]].astype(np.float64)
+    return found
+
+
+def _log(values: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+    found: npt.NDArray[np.float64] = np.log(np.maximum(values, LEAST_SCORE))
+    return found

@@ -1,0 +1,209 @@
+"""The learned order of candidates: tables over facts, and a curve to probabilities."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from polyseme import _native
+from polyseme.files.stored_model import StoredModel
+from polyseme.ordering.facts import FACTS, N_CANDIDATES, Candidates
+
+__all__ = ["TABLES", "CountedOrdering", "LabelOrdering", "places_between"]
+
+# The facts of each table. What belongs together has one of two facts; a length says nothing alone,
+# since all candidates of a document have the same.
+TABLES: tuple[tuple[str, ...], ...] = (
+    ("path",),
+    ("slot",),
+    ("count",),
+    ("reached",),
+    ("tempered",),
+    ("product",),
+    ("path", "slot"),
+    ("count", "slot"),
+    ("count", "path"),
+    ("length", "count"),
+    ("reached", "slot"),
+)
+N_CURVE = 4
+LARGEST = 1e6  # of any number in a sound ordering
+
+Floats = npt.NDArray[np.float32]
+Doubles = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class LabelOrdering:
+    """Puts the candidates of a document in order and says how likely each is right.
+
+    What speaks for a label is the logarithm of its product plus a number from each of the
+    `TABLES`, straight between the knots of their facts and level beyond. The probability is a
+    logistic curve of that, of the same for all candidates together, and of the document's length.
+
+    Attributes
+    ----------
+    knots : tuple of ndarray of float32
+        Of each fact, ascending, one at least.
+    tables : tuple of ndarray of float32
+        One for each of `TABLES`; the axes are the knots of its facts.
+    curve : ndarray of float32, shape (4,)
+        Factors of the label's value, of the logarithm of the sum of all candidates' exponentials,
+        and of the length; and a constant.
+    n_documents : int
+        What it was learned from.
+    """
+
+    knots: tuple[Floats, ...]
+    tables: tuple[Floats, ...]
+    curve: Floats
+    n_documents: int = 0
+
+    def values(self, facts: npt.NDArray[Any]) -> Doubles:
+        """Return what speaks for each label.
+
+        Parameters
+        ----------
+        facts : ndarray, shape (..., n_facts)
+
+        Returns
+        -------
+        ndarray of float64, shape (...)
+        """
+        by_name = {name: facts[..., i] for i, name in enumerate(FACTS)}
+        places = {
+            name: places_between(by_name[name], knots)
+            for name, knots in zip(FACTS, self.knots, strict=True)
+        }
+        found: Doubles = by_name["product"].astype(np.float64)
+        for names, table in zip(TABLES, self.tables, strict=True):
+            (below, above, share), *others = (places[name] for name in names)
+            if others:
+                low, high, other_share = others[0]
+                left, right = (
+                    _between(table[row, low], table[row, high], other_share)
+                    for row in (below, above)
+                )
+            else:
+                left, right = (table[row].astype(np.float64) for row in (below, above))
+            found = found + _between(left, right, share)
+        return found
+
+    def ordered(
+        self, candidates: Candidates, lengths: Floats
+    ) -> tuple[npt.NDArray[np.int32], Floats]:
+        """Return the labels of each document in order, and their probabilities.
+
+        Parameters
+        ----------
+        candidates : Candidates
+            More than `N_CANDIDATES` of a document may be given: those after come after.
+        lengths : ndarray of float32, shape (n_documents,)
+
+        Returns
+        -------
+        labels : ndarray of int32, shape (n_documents, n)
+            Padded with -1.
+        probabilities : ndarray of float32, shape (n_documents, n)
+            0 in the places of -1.
+        """
+        is_label = candidates.labels >= 0
+        values = np.where(is_label, self.values(candidates.facts), -np.inf)
+        first = values[:, :N_CANDIDATES]
+        least = np.where(is_label[:, :N_CANDIDATES], first, np.inf).min(axis=1, initial=np.inf)
+        values[:, N_CANDIDATES:] = np.minimum(values[:, N_CANDIDATES:], least[:, np.newaxis])
+        together = np.logaddexp.reduce(first, axis=1)
+        offset = self.curve[1] * together + self.curve[2] * lengths + self.curve[3]
+        with np.errstate(over="ignore", invalid="ignore"):
+            probabilities = 1 / (1 + np.exp(-(self.curve[0] * values + offset[:, np.newaxis])))
+        order = np.lexsort((candidates.labels, -values), axis=1)
+        probabilities = np.where(is_label, probabilities, 0)
+        return (
+            np.take_along_axis(candidates.labels, order, axis=1),
+            np.take_along_axis(probabilities, order, axis=1).astype(np.float32),
+        )
+
+    # Files
+
+    def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """Return what was learned, as plain numbers."""
+        sizes = [len(knots) for knots in self.knots]
+        return {
+            "knot_starts": np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
+            "knots": np.concatenate(self.knots),
+            "values": np.concatenate([table.ravel() for table in self.tables]),
+            "curve": self.curve,
+        }
+
+    @classmethod
+    def restore(cls, stored: StoredModel, n_documents: int) -> LabelOrdering:
+        """Return what was stored, after checking all of it."""
+        knots = stored.array("knots", np.float32, (None,))
+        starts = stored.starts("knot_starts", last=len(knots), length=len(FACTS) + 1)
+        if (np.diff(starts) < 1).any():
+            raise stored.damaged("a fact of its ordering has no knots")
+        of_fact = tuple(np.split(knots, starts[1:-1]))
+        if any((np.diff(own) <= 0).any() for own in of_fact):
+            raise stored.damaged("the knots of its ordering must ascend")
+        shapes = table_shapes(of_fact)
+        n_values = sum(int(np.prod(shape)) for shape in shapes)
+        values = stored.array("values", np.float32, (n_values,))
+        curve = stored.array("curve", np.float32, (N_CURVE,))
+        for name in ("knots", "values", "curve"):
+            stored.in_range(name, -LARGEST, LARGEST)
+        if curve[0] <= 0:
+            raise stored.damaged("the curve of its ordering must rise")
+        return cls(of_fact, split_tables(values, shapes), curve, n_documents)
+
+
+class CountedOrdering(NamedTuple):
+    """An ordering and what it has to know of each label.
+
+    Attributes
+    ----------
+    ordering : LabelOrdering
+    counts : ndarray of float32, shape (n_labels,)
+        See `polyseme.ordering.facts.log_counts`.
+    """
+
+    ordering: LabelOrdering
+    counts: Floats
+
+    def native(self) -> _native.LabelOrdering:
+        """Return the native twin."""
+        return _native.LabelOrdering(**self.ordering.to_arrays(), label_counts=self.counts)
+
+
+def table_shapes(knots: tuple[Floats, ...]) -> list[tuple[int, ...]]:
+    """Return the shape of each table."""
+    n_knots = {name: len(own) for name, own in zip(FACTS, knots, strict=True)}
+    return [tuple(n_knots[name] for name in names) for names in TABLES]
+
+
+def split_tables(
+    values: npt.NDArray[Any], shapes: list[tuple[int, ...]]
+) -> tuple[npt.NDArray[np.float32], ...]:
+    """Return the tables whose values stand one after the other."""
+    ends = np.cumsum([int(np.prod(shape)) for shape in shapes])
+    parts = np.split(values.astype(np.float32, copy=False), ends[:-1])
+    return tuple(part.reshape(shape) for part, shape in zip(parts, shapes, strict=True))
+
+
+def places_between(
+    values: npt.NDArray[Any], knots: Floats
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], Doubles]:
+    """Return the knots below and above each value, and how far it is on the way between them."""
+    last = len(knots) - 1
+    below = np.clip(np.searchsorted(knots, values, side="right") - 1, 0, last)
+    above = np.minimum(below + 1, last)
+    low, high = knots[below].astype(np.float64), knots[above].astype(np.float64)
+    share = np.clip((values - low) / np.where(high > low, high - low, 1), 0, 1)
+    return below, above, np.where(high > low, share, 0)
+
+
+def _between(low: npt.NDArray[Any], high: npt.NDArray[Any], share: Doubles) -> Doubles:
+    found: Doubles = low + (high.astype(np.float64) - low) * share
+    return found

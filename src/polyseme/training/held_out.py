@@ -1,0 +1,191 @@
+"""Candidates of training documents, scored by a matcher and a ranker that did not see them.
+
+The slots are the model's own. Drafts of both parts learn from the other documents, in haste; the
+order of labels that is learned from what they say holds for the model of all documents.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from polyseme.backbones.protocols import Encodes, Fuses, Matcher, Ranker
+from polyseme.backbones.tasks import MatchingTask, RankingTask
+from polyseme.inputs.documents import Documents
+from polyseme.inputs.sparse_rows import SparsePattern
+from polyseme.machine.run import Run
+from polyseme.ordering.facts import (
+    N_CANDIDATES,
+    Candidates,
+    candidates_of,
+    log_counts,
+    log_lengths,
+)
+from polyseme.ordering.label_ordering import LabelOrdering
+from polyseme.ordering.learning import FEWEST_HITS, learn_ordering
+from polyseme.partition.label_clusters import LabelClusters
+from polyseme.partition.label_tree import LabelTree
+from polyseme.partition.training_rows import cluster_targets
+from polyseme.training.cross_matching import split_into_folds
+from polyseme.training.disentangle import what_the_ranker_sees
+
+__all__ = ["Drafting", "candidates_by_parts", "held_out_parts", "order_by_held_out"]
+
+FEWEST_HELD_OUT, MOST_HELD_OUT = 3000, 5000  # documents that an order is learned from
+HELD_OUT_SHARE = 0.1
+ROWS_AT_ONCE = 1024  # so that scores of slots need little memory
+ORDER_SEED = 0x0DE5  # another choice of documents than that of cross-matching
+
+
+@dataclass(frozen=True, eq=False)
+class Drafting:
+    """What drafts are made of.
+
+    Attributes
+    ----------
+    make_matcher, make_ranker : callable
+    tree : LabelTree
+    task : RankingTask
+        What the ranker of all documents learned.
+    beam_size : int
+    merge : str
+    """
+
+    make_matcher: Callable[[], Matcher]
+    make_ranker: Callable[[], Ranker]
+    tree: LabelTree
+    task: RankingTask
+    beam_size: int
+    merge: str
+
+
+def order_by_held_out(documents: Documents, how: Drafting, run: Run) -> LabelOrdering | None:
+    """Learn the order of labels; None if there is too little to learn from.
+
+    Parameters
+    ----------
+    documents : Documents
+    how : Drafting
+    run : Run
+        Progress counts slots of all drafts.
+    """
+    parts = held_out_parts(how.task.labels, run.seed)
+    found = [
+        _candidates_of_part(documents, how, part, run.counting_from(i * how.task.clusters.n_slots))
+        for i, part in enumerate(parts)
+    ]
+    if not parts or any(one is None for one in found):
+        return None
+    candidates = [one for one in found if one is not None]
+    return learn_ordering(
+        Candidates(
+            np.concatenate([one.labels for one in candidates]),
+            np.concatenate([one.facts for one in candidates]),
+        ),
+        how.task.labels.take(np.concatenate(parts)),
+    )
+
+
+def held_out_parts(labels: SparsePattern, seed: int) -> list[npt.NDArray[np.int64]]:
+    """Return the documents that are held out, a part for each draft.
+
+    Of many documents a tenth is enough, in one part; few are all held out, by halves. Nothing is
+    where too few true labels would be found.
+    """
+    n = labels.n_rows
+    n_wanted = min(max(int(HELD_OUT_SHARE * n), FEWEST_HELD_OUT), MOST_HELD_OUT)
+    if n < 2 * n_wanted:
+        parts = split_into_folds(n, 2, seed ^ ORDER_SEED) if n > 1 else []
+    else:
+        order = np.random.default_rng(seed ^ ORDER_SEED).permutation(n)
+        parts = [np.sort(order[:n_wanted])]
+    n_true = sum(int(np.diff(labels.starts)[part].sum()) for part in parts)
+    return parts if n_true >= FEWEST_HITS else []
+
+
+def _candidates_of_part(
+    documents: Documents, how: Drafting, part: npt.NDArray[np.int64], run: Run
+) -> Candidates | None:
+    others = np.delete(np.arange(documents.n_rows), part)
+    task = how.task
+    draft = replace(
+        task,
+        labels=task.labels.take(others),
+        rows=task.rows.take(others),
+        own_documents=None if task.own_documents is None else task.own_documents.take(others),
+        is_draft=True,
+    )
+    known = documents.take(others)
+    targets = cluster_targets(draft.labels, task.clusters)
+    matcher = how.make_matcher().fit(
+        known, MatchingTask(targets, how.tree, is_draft=True), run.reporting_to(None)
+    )
+    ranker = how.make_ranker().fit(what_the_ranker_sees(matcher, known, run), draft, run)
+    counts = log_counts(np.bincount(draft.labels.columns, minlength=draft.labels.n_columns))
+    unseen, run = documents.take(part), run.reporting_to(None)
+    if not _multiplies(matcher, unseen.rows(0, min(len(part), ROWS_AT_ONCE)), how.beam_size, run):
+        return None
+    if isinstance(matcher, Fuses) and not isinstance(matcher, Encodes):
+        walk = matcher.fused_with(ranker, task.clusters)
+        if walk is not None:
+            return walk.candidates(unseen, how.beam_size, how.merge, counts, run)
+    return candidates_by_parts(
+        matcher, ranker, task.clusters, unseen, counts, how.beam_size, how.merge, run
+    )
+
+
+def _multiplies(matcher: Matcher, documents: Documents, beam_size: int, run: Run) -> bool:
+    """Tell whether scores are such that they multiply along a path; bare margins are not."""
+    scores = matcher.match(documents, beam_size, run).values
+    return bool(len(scores) and scores.min() >= 0 and scores.max() <= 1)
+
+
+def candidates_by_parts(
+    matcher: Matcher,
+    ranker: Ranker,
+    clusters: LabelClusters,
+    documents: Documents,
+    counts: npt.NDArray[np.float32],
+    beam_size: int,
+    merge: str,
+    run: Run,
+    *,
+    n: int | None = N_CANDIDATES,
+) -> Candidates:
+    """Return candidates of a matcher and a ranker of any kind, in blocks of documents.
+
+    Parameters
+    ----------
+    counts : ndarray of float32, shape (n_labels,)
+        See `log_counts`.
+    n : int, optional
+        How many; None for all labels that are reached.
+    """
+    blocks = []
+    for first in range(0, max(1, documents.n_rows), ROWS_AT_ONCE):
+        some = documents.rows(first, min(first + ROWS_AT_ONCE, documents.n_rows))
+        matched = matcher.match(some, beam_size, run)
+        scores = ranker.score(what_the_ranker_sees(matcher, some, run), matched, clusters, run)
+        most = int(np.diff(scores.starts).max(initial=1)) if n is None else n
+        blocks.append(
+            candidates_of(matched, scores, clusters, counts, log_lengths(some), merge, most)
+        )
+    width = max(block.labels.shape[1] for block in blocks)
+    wider = [((0, 0), (0, width - block.labels.shape[1])) for block in blocks]
+    return Candidates(
+        np.concatenate(
+            [
+                np.pad(block.labels, more, constant_values=-1)
+                for block, more in zip(blocks, wider, strict=True)
+            ]
+        ),
+        np.concatenate(
+            [
+                np.pad(block.facts, (*more, (0, 0)))
+                for block, more in zip(blocks, wider, strict=True)
+            ]
+        ),
+    )
