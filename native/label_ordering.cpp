@@ -17,7 +17,7 @@ constexpr std::pair<int, int> tables[] = {
     {fact_count, fact_path}, {fact_length, fact_count}, {fact_reached, fact_slot},
 };
 
-float log_of(float score) { return std::log(std::max(score, least_score)); }
+float log_of(float score) { return std::log(std::max(least_score, score)); }  // NaN is least
 
 // Between which knots a number lies, and how far on the way from one to the next.
 struct Place {
@@ -97,20 +97,28 @@ float LabelOrdering::value(const Facts& facts) const {
     return sum;
 }
 
-void LabelOrdering::order(std::vector<std::pair<float, int32_t>>& labels, float length) const {
+void LabelOrdering::order(std::vector<std::pair<float, int32_t>>& labels, float length,
+                          std::span<const float> bonus) const {
     if (labels.empty()) return;
     const auto candidates = std::span(labels).first(std::min<size_t>(n_candidates, labels.size()));
-    const auto [least, most] = std::minmax_element(candidates.begin(), candidates.end());
-    const float low = least->first, high = most->first;
-    float sum = 0;
+    const auto [lowest, highest] = std::minmax_element(candidates.begin(), candidates.end());
+    const float high = highest->first;
+    float least = lowest->first, sum = 0;
     for (const auto& [value, label] : candidates) sum += std::exp(value - high);
-    for (auto& [value, label] : std::span(labels).subspan(candidates.size())) value = std::min(value, low);
-    std::sort(labels.begin(), labels.end(), [](const auto& one, const auto& other) {
-        return one.first > other.first || (one.first == other.first && one.second < other.second);
-    });
+    for (auto& [value, label] : std::span(labels).subspan(candidates.size()))
+        least = value = std::min(value, least);
+
     const auto& curve = view_.curve;
     const float offset = curve[1] * (high + std::log(sum)) + curve[2] * length + curve[3];
-    for (auto& [value, label] : labels) value = 1 / (1 + std::exp(-(curve[0] * value + offset)));
+    const auto log_odds = [&](float value) { return curve[0] * value + offset; };
+    const auto rank_by = [&](const std::pair<float, int32_t>& one) {
+        return bonus.empty() ? one.first : bonus[one.second] - std::log1p(std::exp(-log_odds(one.first)));
+    };
+    std::sort(candidates.begin(), candidates.end(), [&](const auto& one, const auto& other) {
+        const float of_one = rank_by(one), of_other = rank_by(other);
+        return of_one > of_other || (of_one == of_other && one.second < other.second);
+    });
+    for (auto& [value, label] : labels) value = 1 / (1 + std::exp(-log_odds(value)));
 }
 
 }  // namespace polyseme

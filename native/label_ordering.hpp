@@ -53,8 +53,13 @@ class LabelOrdering {
     float value(const Facts& facts) const;
 
     // Puts a document's labels, best product first, in order, and turns their values into
-    // probabilities. Labels that are no candidates never exceed the least of these.
-    void order(std::vector<std::pair<float, int32_t>>& labels, float length) const;
+    // probabilities. Labels after the candidates stay where they are, none above the one before it:
+    // what comes first does not depend on how many there are.
+    //
+    // With a bonus for each label, candidates are put in order by the logarithm of their probability
+    // and that.
+    void order(std::vector<std::pair<float, int32_t>>& labels, float length,
+               std::span<const float> bonus = {}) const;
 
   private:
     View view_;

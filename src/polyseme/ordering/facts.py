@@ -86,7 +86,10 @@ def candidates_of(
     scores = slot_scores.values.astype(np.float64)
     cluster = np.repeat(np.arange(clusters.n_clusters), clusters.sizes)[slot_scores.columns]
     path = _values_at(matched, rows, cluster)
-    own = np.minimum(np.divide(scores, path, out=np.zeros_like(scores), where=path > 0), 1)
+    # In single precision, as natively: the root of a logarithm near 0 shows every rounding.
+    own = np.zeros_like(slot_scores.values)
+    np.divide(slot_scores.values, path, out=own, where=path > 0)
+    own = np.minimum(own, 1)
 
     merged = merge_slots(slot_scores, clusters, merge)
     n_pairs = len(merged.columns)
@@ -120,16 +123,15 @@ def candidates_of(
 
 def _values_at(
     matched: SparseRows, rows: npt.NDArray[np.int64], columns: npt.NDArray[np.int64]
-) -> npt.NDArray[np.float64]:
+) -> Floats:
     """Return the values of a matrix, whose columns need not ascend, at entries that it has."""
     of_entry = np.repeat(np.arange(matched.n_rows), np.diff(matched.starts))
     keys = of_entry * np.int64(matched.n_columns) + matched.columns
     order = np.argsort(keys)
     place = np.searchsorted(keys, rows * np.int64(matched.n_columns) + columns, sorter=order)
-    found: npt.NDArray[np.float64] = matched.values[order[place]].astype(np.float64)
-    return found
+    return matched.values[order[place]]
 
 
 def _log(values: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
-    found: npt.NDArray[np.float64] = np.log(np.maximum(values, LEAST_SCORE))
+    found: npt.NDArray[np.float64] = np.log(np.fmax(values, LEAST_SCORE))
     return found

@@ -93,15 +93,18 @@ class LabelOrdering:
         return found
 
     def ordered(
-        self, candidates: Candidates, lengths: Floats
+        self, candidates: Candidates, lengths: Floats, bonus: Floats | None = None
     ) -> tuple[npt.NDArray[np.int32], Floats]:
         """Return the labels of each document in order, and their probabilities.
 
         Parameters
         ----------
         candidates : Candidates
-            More than `N_CANDIDATES` of a document may be given: those after come after.
+            More than `N_CANDIDATES` of a document may be given: those stay behind, as they are,
+            none above the one before it, so that what comes first does not depend on their number.
         lengths : ndarray of float32, shape (n_documents,)
+        bonus : ndarray of float32, shape (n_labels,), optional
+            Puts candidates in order by the logarithm of their probability and this.
 
         Returns
         -------
@@ -112,14 +115,22 @@ class LabelOrdering:
         """
         is_label = candidates.labels >= 0
         values = np.where(is_label, self.values(candidates.facts), -np.inf)
-        first = values[:, :N_CANDIDATES]
+        first, rest = values[:, :N_CANDIDATES], values[:, N_CANDIDATES:]
+        together = np.where(is_label.any(axis=1), np.logaddexp.reduce(first, axis=1), 0)
         least = np.where(is_label[:, :N_CANDIDATES], first, np.inf).min(axis=1, initial=np.inf)
-        values[:, N_CANDIDATES:] = np.minimum(values[:, N_CANDIDATES:], least[:, np.newaxis])
-        together = np.logaddexp.reduce(first, axis=1)
+        rest[:] = np.minimum.accumulate(np.minimum(rest, least[:, np.newaxis]), axis=1)
         offset = self.curve[1] * together + self.curve[2] * lengths + self.curve[3]
-        with np.errstate(over="ignore", invalid="ignore"):
-            probabilities = 1 / (1 + np.exp(-(self.curve[0] * values + offset[:, np.newaxis])))
-        order = np.lexsort((candidates.labels, -values), axis=1)
+        log_odds = self.curve[0] * values + offset[:, np.newaxis]
+        with np.errstate(over="ignore"):
+            probabilities = 1 / (1 + np.exp(-log_odds))
+        rank_by = first
+        if bonus is not None:
+            of_label = bonus[np.maximum(candidates.labels[:, :N_CANDIDATES], 0)]
+            rank_by = of_label - np.logaddexp(0, -log_odds[:, :N_CANDIDATES])
+        order = np.tile(np.arange(values.shape[1]), (len(values), 1))
+        order[:, :N_CANDIDATES] = np.lexsort(
+            (candidates.labels[:, :N_CANDIDATES], -rank_by), axis=1
+        )
         probabilities = np.where(is_label, probabilities, 0)
         return (
             np.take_along_axis(candidates.labels, order, axis=1),
@@ -145,6 +156,7 @@ class LabelOrdering:
         starts = stored.starts("knot_starts", last=len(knots), length=len(FACTS) + 1)
         if (np.diff(starts) < 1).any():
             raise stored.damaged("a fact of its ordering has no knots")
+        stored.in_range("knots", -LARGEST, LARGEST)
         of_fact = tuple(np.split(knots, starts[1:-1]))
         if any((np.diff(own) <= 0).any() for own in of_fact):
             raise stored.damaged("the knots of its ordering must ascend")
@@ -152,7 +164,7 @@ class LabelOrdering:
         n_values = sum(int(np.prod(shape)) for shape in shapes)
         values = stored.array("values", np.float32, (n_values,))
         curve = stored.array("curve", np.float32, (N_CURVE,))
-        for name in ("knots", "values", "curve"):
+        for name in ("values", "curve"):
             stored.in_range(name, -LARGEST, LARGEST)
         if curve[0] <= 0:
             raise stored.damaged("the curve of its ordering must rise")
@@ -167,14 +179,19 @@ class CountedOrdering(NamedTuple):
     ordering : LabelOrdering
     counts : ndarray of float32, shape (n_labels,)
         See `polyseme.ordering.facts.log_counts`.
+    bonus : ndarray of float32, shape (n_labels,), optional
+        See `LabelOrdering.ordered`.
     """
 
     ordering: LabelOrdering
     counts: Floats
+    bonus: Floats | None = None
 
     def native(self) -> _native.LabelOrdering:
         """Return the native twin."""
-        return _native.LabelOrdering(**self.ordering.to_arrays(), label_counts=self.counts)
+        return _native.LabelOrdering(
+            **self.ordering.to_arrays(), label_counts=self.counts, label_bonus=self.bonus
+        )
 
 
 def table_shapes(knots: tuple[Floats, ...]) -> list[tuple[int, ...]]:

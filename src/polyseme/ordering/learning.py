@@ -64,7 +64,7 @@ def learn_ordering(candidates: Candidates, truth: SparsePattern) -> LabelOrderin
         curve = _curve(
             ordering.values(facts), facts[:, list(FACTS).index("length")], is_right, document
         )
-    if curve[0] <= 0:  # what speaks for a label does not make it likelier: nothing was learned
+    if not curve[0] > 0:  # what speaks for a label does not make it likelier: nothing was learned
         return None
     return LabelOrdering(ordering.knots, ordering.tables, curve, ordering.n_documents)
 
