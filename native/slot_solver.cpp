@@ -107,7 +107,8 @@ POLYSEME_INLINE Float is_positive(const Float& target) {
 // lane: a classifier by centroids. Most of the way, above all that of the bias, is then behind.
 template <int Lanes, bool has_dense>
 POLYSEME_INLINE void start_from_centroids(const LocalRows& rows, const LaneProblem& problem, float bias,
-                                          float diagonal, typename Vectors<Lanes>::Float& bias_weights) {
+                                          float diagonal, const typename Vectors<Lanes>::Float& relief,
+                                          typename Vectors<Lanes>::Float& bias_weights) {
     using Float = typename Vectors<Lanes>::Float;
     using Byte = typename Vectors<Lanes>::Byte;
     auto* const weights = reinterpret_cast<Float*>(problem.weights);
@@ -138,7 +139,7 @@ POLYSEME_INLINE void start_from_centroids(const LocalRows& rows, const LaneProbl
         const Float positive = is_positive(target), is_negative = is_positive(-target);
         n_positive += positive;
         n_negative += is_negative;
-        on_pos += positive * on_row;
+        on_pos += positive * (on_row - relief);
         on_neg += is_negative * on_row;
         if (any_set(targets[i] > Byte{})) add(i, positive);
     }
@@ -233,9 +234,9 @@ struct Progress {
 // One step of eight lanes on one row: `dual` is updated, `step` is what the row adds to the
 // weights. Returns the lanes that want the row again.
 template <Loss loss>
-POLYSEME_INLINE EightInts step_on_row(const Eight& margin_by_sign, const Eight& target, float own,
-                                      float curvature, const SolverOptions& options, Progress& progress,
-                                      Eight& dual, Eight& step) {
+POLYSEME_INLINE EightInts step_on_row(const Eight& margin_by_sign, const Eight& target, const Eight& own,
+                                      const Eight& curvature, const Eight& cost, const SolverOptions& options,
+                                      Progress& progress, Eight& dual, Eight& step) {
     const Eight zero = {};
     const EightInts counts = progress.running & (target != zero);
     const Eight gradient = target * margin_by_sign - 1.f + dual * own;
@@ -254,8 +255,8 @@ POLYSEME_INLINE EightInts step_on_row(const Eight& margin_by_sign, const Eight& 
             if (counts[lane] == 0) continue;
             const float z = dual[lane];
             const float at = gradient[lane] + 1;
-            projected[lane] = at + std::log(z / (options.cost - z));
-            updated[lane] = logistic_dual(z, at, curvature, options.cost);
+            projected[lane] = at + std::log(z / (cost[lane] - z));
+            updated[lane] = logistic_dual(z, at, curvature[lane], cost[lane]);
         }
     }
     projected = counts ? projected : zero;
@@ -283,10 +284,18 @@ POLYSEME_INLINE void descend(const LocalRows& rows, const LaneProblem& problem, 
     const float bias = options.bias;
     // The squared hinge loss adds a constant to the diagonal of the dual problem.
     const float diagonal = loss == Loss::squared_hinge ? 0.5f / options.cost : 0.f;
+    // Positives that count for more: it is less there.
+    Float positive_weights = zero + 1.f;
+    if (problem.positive_weights) std::memcpy(&positive_weights, problem.positive_weights, sizeof(Float));
+    const Float relief = diagonal - diagonal / positive_weights;
+    Eight reliefs[n_eights], more_cost[n_eights];
+    std::memcpy(reliefs, &relief, sizeof(Float));
+    const Float more = (positive_weights - 1.f) * options.cost;
+    std::memcpy(more_cost, &more, sizeof(Float));
 
     Float bias_weights = zero;
     if constexpr (loss == Loss::squared_hinge) {
-        start_from_centroids<Lanes, has_dense>(rows, problem, bias, diagonal, bias_weights);
+        start_from_centroids<Lanes, has_dense>(rows, problem, bias, diagonal, relief, bias_weights);
     } else {
         start_from_duals<Lanes, has_dense>(rows, problem, options, bias_weights);
     }
@@ -321,8 +330,12 @@ POLYSEME_INLINE void descend(const LocalRows& rows, const LaneProblem& problem, 
         for (int h = 0; h < n_eights; ++h) {
             const int64_t at = int64_t{i} * n_eights + h;
             row_duals[h] = duals[at];
-            wanting |= step_on_row<loss>(margins[h], __builtin_convertvector(targets[at], Eight), own,
-                                         curvature, options, progress[h], row_duals[h], steps[h]);
+            const Eight target = __builtin_convertvector(targets[at], Eight);
+            const Eight positive = is_positive(target);
+            const Eight less = positive * reliefs[h];
+            wanting |= step_on_row<loss>(margins[h], target, own - less, curvature - less,
+                                         positive * more_cost[h] + options.cost, options, progress[h],
+                                         row_duals[h], steps[h]);
         }
         if (!any_set(wanting)) return false;
         for (int h = 0; h < n_eights; ++h) duals[int64_t{i} * n_eights + h] = row_duals[h];

@@ -49,11 +49,12 @@ struct LocalRows {
 // One group of slots to be solved. Arrays are [row][lane] and [feature][lane], 64-byte aligned;
 // weights of dense columns lie behind those of the features.
 struct LaneProblem {
-    int n_lanes;            // 8 or 16
-    const int8_t* targets;  // +1, -1, or 0 where the row does not count for the lane
-    float* duals;           // out
-    float* weights;         // out
-    float* bias_weights;    // out, [lane]
+    int n_lanes;                              // 8 or 16
+    const int8_t* targets;                    // +1, -1, or 0 where the row does not count for the lane
+    float* duals;                             // out
+    float* weights;                           // out
+    float* bias_weights;                      // out, [lane]
+    const float* positive_weights = nullptr;  // [lane], what a positive counts; none for 1
 };
 
 struct SolverScratch {

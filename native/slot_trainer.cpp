@@ -253,8 +253,11 @@ class ClusterTrainer {
         const int64_t slot = task_.slot_starts[cluster] + first_slot;
         for (int lane = 0; lane < n_used; ++lane) set_targets(cluster, slot + lane, lane, n_lanes, targets);
 
-        alignas(64) float bias_weights[16];
-        const LaneProblem problem{n_lanes, targets, duals, weights, bias_weights};
+        alignas(64) float bias_weights[16], positive_weights[16];
+        std::fill_n(positive_weights, n_lanes, 1.f);
+        for (int lane = 0; lane < n_used && task_.target_weights; ++lane)
+            positive_weights[lane] = task_.target_weights[task_.slot_targets[slot + lane]];
+        const LaneProblem problem{n_lanes, targets, duals, weights, bias_weights, positive_weights};
         const uint64_t stream = task_.cluster_number(cluster) * slots_of_a_cluster + first_slot;
         solve_lanes(rows_, problem, solver_, Random(seed_, stream), scratch_, control_);
 

@@ -13,6 +13,7 @@ struct SlotTask {
     PatternView training_rows;              // clusters x documents
     const int64_t* slot_starts = nullptr;   // [n_clusters + 1]
     const int32_t* slot_targets = nullptr;  // [n_slots], which row of `positives` is a slot's own
+    const float* target_weights = nullptr;  // [n_targets], what a positive counts; none for 1
     PatternView positives;                  // targets x documents
     // Clusters x documents, or no rows. Where given, a slot has only those positives that are
     // listed for its cluster; its other positives do not count for it, neither way.

@@ -142,12 +142,14 @@ nb::dict join(const std::vector<BoundLevel*>& bound, const In<int32_t>& part_of_
 struct BoundOrdering {
     In<int64_t> knot_starts;
     In<float> knots, values, curve, label_counts;
+    std::optional<In<float>> label_bonus;
     LabelOrdering ordering;
 
     BoundOrdering(const In<int64_t>& knot_starts, const In<float>& knots, const In<float>& values,
-                  const In<float>& curve, const In<float>& label_counts)
+                  const In<float>& curve, const In<float>& label_counts,
+                  const std::optional<In<float>>& label_bonus)
         : knot_starts(knot_starts), knots(knots), values(values), curve(curve), label_counts(label_counts),
-          ordering({span(knot_starts), span(knots), span(values), span(curve)}) {
+          label_bonus(label_bonus), ordering({span(knot_starts), span(knots), span(values), span(curve)}) {
         require(knot_starts.size() == n_facts + 1, "every fact must have knots");
         require_starts(knot_starts, static_cast<int64_t>(knots.size()), "knot starts do not fit the knots");
         for (int fact = 0; fact < n_facts; ++fact)
@@ -155,8 +157,13 @@ struct BoundOrdering {
         require(static_cast<int64_t>(values.size()) == LabelOrdering::n_values(span(knot_starts)),
                 "the values of the ordering do not fit its knots");
         require(curve.size() == LabelOrdering::n_curve, "the curve of the ordering must have four numbers");
+        require(!label_bonus || label_bonus->size() == label_counts.size(),
+                "the bonus and the counts of labels differ in length");
     }
     LabelCounts counts() const { return span(label_counts); }
+    std::span<const float> bonus() const {
+        return label_bonus ? span(*label_bonus) : std::span<const float>();
+    }
 
   private:
     template <class T>
@@ -431,7 +438,7 @@ class Predictor {
         scratch.ordered.clear();
         for (int32_t i = 0; i < found; ++i)
             scratch.ordered.emplace_back(ordering_->ordering.value(scratch.facts[i]), scratch.labels[i]);
-        ordering_->ordering.order(scratch.ordered, length_of(document));
+        ordering_->ordering.order(scratch.ordered, length_of(document), ordering_->bonus());
         const int32_t kept = std::min(found, k);
         for (int32_t i = 0; i < kept; ++i) std::tie(scores[i], labels[i]) = scratch.ordered[i];
         return kept;
@@ -452,7 +459,7 @@ class Predictor {
         scratch.ordered.clear();
         for (const int32_t i : by_score)
             scratch.ordered.emplace_back(ordering_->ordering.value(facts[i]), row[i].first);
-        ordering_->ordering.order(scratch.ordered, length_of(document));
+        ordering_->ordering.order(scratch.ordered, length_of(document), ordering_->bonus());
         for (size_t i = 0; i < row.size(); ++i) std::tie(row[i].second, row[i].first) = scratch.ordered[i];
         std::sort(row.begin(), row.end());
     }
@@ -553,9 +560,10 @@ void bind_prediction(nb::module_& m) {
           nb::arg("n_dense") = 0);
     nb::class_<BoundOrdering>(m, "LabelOrdering")
         .def(nb::init<const In<int64_t>&, const In<float>&, const In<float>&, const In<float>&,
-                      const In<float>&>(),
+                      const In<float>&, const std::optional<In<float>>&>(),
              nb::arg("knot_starts").noconvert(), nb::arg("knots").noconvert(), nb::arg("values").noconvert(),
-             nb::arg("curve").noconvert(), nb::arg("label_counts").noconvert());
+             nb::arg("curve").noconvert(), nb::arg("label_counts").noconvert(),
+             nb::arg("label_bonus").noconvert().none() = nb::none());
     nb::class_<Predictor>(m, "Predictor")
         .def(nb::init<const std::vector<BoundLevel*>&, BoundLevel*, const std::optional<In<int32_t>>&,
                       int64_t, int64_t, const std::string&, const BoundOrdering*>(),

@@ -1,5 +1,6 @@
 // Label features, the label tree, and the training of slots.
 #include <algorithm>
+#include <cmath>
 
 #include "label_features.hpp"
 #include "label_tree.hpp"
@@ -73,8 +74,8 @@ struct TrainingOptions {
 
 nb::dict train(const Documents& X, const Pattern& training_rows, const Pattern& slots,
                const Pattern& positives, const nb::object& how, const nb::object& run,
-               const std::optional<Pattern>& own_documents,
-               const std::optional<In<int32_t>>& cluster_numbers) {
+               const std::optional<Pattern>& own_documents, const std::optional<In<int32_t>>& cluster_numbers,
+               const std::optional<In<float>>& target_weights) {
     const TrainingOptions options(how, run);
     SlotTask task;
     task.documents = X.view("X");
@@ -102,6 +103,14 @@ nb::dict train(const Documents& X, const Pattern& training_rows, const Pattern& 
             require(cluster_numbers->data()[c] >= 0, "a cluster number is negative");
         task.cluster_numbers = cluster_numbers->data();
     }
+    if (target_weights) {
+        require(static_cast<int64_t>(target_weights->size()) == targets.n_cols,
+                "target_weights and positives differ in targets");
+        for (size_t t = 0; t < target_weights->size(); ++t)
+            require(target_weights->data()[t] >= 1 && std::isfinite(target_weights->data()[t]),
+                    "a target's weight must be a number of at least 1");
+        task.target_weights = target_weights->data();
+    }
     task.max_entries_whole = options.max_entries_whole;
     return to_python(run_released(run.attr("progress"), [&](RunControl& control) {
         return train_clusters(task, options.solver, options.pruning, options.weight_bits == 8, options.seed,
@@ -117,7 +126,8 @@ void bind_training(nb::module_& m) {
           nb::arg("max_iter"), nb::arg("seed"), nb::arg("n_threads"), nb::arg("progress").none());
     m.def("train_clusters", &train, nb::arg("X"), nb::arg("training_rows"), nb::arg("slots"),
           nb::arg("positives"), nb::arg("how"), nb::arg("run"), nb::kw_only(),
-          nb::arg("own_documents").none(), nb::arg("cluster_numbers").noconvert().none());
+          nb::arg("own_documents").none(), nb::arg("cluster_numbers").noconvert().none(),
+          nb::arg("target_weights").noconvert().none() = nb::none());
 }
 
 }  // namespace polyseme::bindings

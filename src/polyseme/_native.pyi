@@ -66,6 +66,7 @@ def train_clusters(
     *,
     own_documents: SparsePattern | None,
     cluster_numbers: _Int32 | None,
+    target_weights: _Float | None = None,
 ) -> dict[str, npt.NDArray[Any]]: ...
 
 # prediction.cpp
@@ -102,6 +103,7 @@ class LabelOrdering:
         values: _Float,
         curve: _Float,
         label_counts: _Float,
+        label_bonus: _Float | None = None,
     ) -> None: ...
 
 class Predictor:

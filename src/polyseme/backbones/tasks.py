@@ -60,6 +60,9 @@ class RankingTask:
         The documents that the slots of each cluster are trained on.
     own_documents : SparsePattern, shape (n_documents, n_clusters), or None
         If given, a slot has only those positives that are listed here for its cluster.
+    label_weights : ndarray of float32, shape (n_labels,), or None
+        What a document of each label counts for its slots, 1 or more; 1 if not given. For rankers
+        that know how.
     is_draft : bool
         Whether this ranker only has to tell how scores of documents that it did not see look: it
         may then be trained in haste.
@@ -74,6 +77,7 @@ class RankingTask:
     clusters: LabelClusters
     rows: SparsePattern
     own_documents: SparsePattern | None = None
+    label_weights: npt.NDArray[np.float32] | None = None
     is_draft: bool = False
     start_from: Any = None
     changed: npt.NDArray[np.bool_] | None = None

@@ -14,6 +14,8 @@ import numpy as np
 
 from polyseme.cost.of_senses import memory_of_senses, work_of_senses
 from polyseme.machine import phases
+from polyseme.ordering.facts import N_CANDIDATES
+from polyseme.training.held_out import count_held_out
 
 __all__ = [
     "JobSize",
@@ -29,6 +31,8 @@ __all__ = [
 ]
 
 LANES = 16  # slots of a cluster that are solved side by side
+DRAFT_COST = 0.5  # of what a training of the same documents takes
+PER_CANDIDATE = 300  # steps to learn an order
 USUAL_EXPONENT = 0.7  # of the law of weights, where samples do not show one
 
 
@@ -123,6 +127,8 @@ def phase_work(size: JobSize) -> dict[str, float]:
         for level in range(size.n_levels)
     )
     matching = size.n_entries * visits(size, to_level=size.n_levels)
+    ranker = _solving(size.n_entries * size.rows_per_document, size.slots_per_cluster)
+    n_held_out = count_held_out(size.n_documents)
     return {
         phases.LABEL_TREE: size.n_summed_entries + size.n_label_entries * n_cuts,
         phases.TRAINING_MATCHER: matcher,
@@ -133,11 +139,17 @@ def phase_work(size: JobSize) -> dict[str, float]:
         else 0.0,
         phases.ASSIGNING: size.n_pairs * min(size.beam_size, size.n_clusters),
         phases.TRAINING_MATCHER_AGAIN: matcher,
-        phases.TRAINING_RANKER: _solving(
-            size.n_entries * size.rows_per_document, size.slots_per_cluster
-        ),
+        phases.TRAINING_RANKER: ranker,
+        phases.ORDERING: (matcher + ranker) * DRAFT_COST * _drafted(size)
+        + PER_CANDIDATE * N_CANDIDATES * n_held_out,
         phases.SENSES: work_of_senses(size),
     }
+
+
+def _drafted(size: JobSize) -> float:
+    """Return how much of all documents the drafts learn from that an order is learned by."""
+    n_held_out = count_held_out(size.n_documents)
+    return 1 if n_held_out == size.n_documents else 1 - n_held_out / size.n_documents
 
 
 def _solving(n_row_entries: float, n_slots: float) -> float:
@@ -168,6 +180,7 @@ def phase_memory(size: JobSize, n_ranker_weights: float) -> dict[str, float]:
         phases.ASSIGNING: size.n_pairs + n_matched,
         phases.TRAINING_MATCHER_AGAIN: size.n_entries,
         phases.TRAINING_RANKER: n_ranker_weights,
+        phases.ORDERING: size.n_entries * _drafted(size) + 2 * n_ranker_weights,
         phases.SENSES: memory_of_senses(size),
     }
 

@@ -22,6 +22,7 @@ from polyseme.estimators.parameters import (
     ZERO,
     Constraint,
     one_of,
+    share,
     whole_from,
 )
 from polyseme.estimators.predicting import Predicting
@@ -97,6 +98,10 @@ class PartitionedClassifier(Predicting):
         'learned' puts a document's best labels in an order that is learned from training documents
         held out for that, with scores that are probabilities; 'product' leaves the bare product of
         scores. With too few documents to learn from it is the product, too.
+    favour_rare : float, default=0.0
+        From 0, which finds as many right labels as can be, to 1, which counts each by its inverse
+        propensity, as PSP@k does: in training, for kinds that can, and in the learned order, whose
+        probabilities then need not descend.
     merge : str, default='sum'
         How scores of a label's reached slots become one: 'sum', 'mean' (the paper) or 'max'.
     n_jobs : int, optional
@@ -162,6 +167,7 @@ class PartitionedClassifier(Predicting):
         "sense_positives": TRUE_OR_FALSE,
         "senses": one_of("induce", "none"),
         "ordering": one_of("learned", "product"),
+        "favour_rare": share("from 0 to 1", lambda value: 0 <= value <= 1),
         "merge": one_of(*MERGES),
         "n_jobs": JOBS,
         "random_state": SEED,
@@ -205,6 +211,7 @@ class PartitionedClassifier(Predicting):
         sense_positives: bool = False,
         senses: str = "induce",
         ordering: str = "learned",
+        favour_rare: float = 0.0,
         merge: str = "sum",
         n_jobs: int | None = None,
         random_state: int = 0,
@@ -223,6 +230,7 @@ class PartitionedClassifier(Predicting):
         self.sense_positives = sense_positives
         self.senses = senses
         self.ordering = ordering
+        self.favour_rare = favour_rare
         self.merge = merge
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -263,6 +271,7 @@ class PartitionedClassifier(Predicting):
         *,
         label_names: Any = None,
         feature_names: Any = None,
+        ordering: LabelOrdering | None = None,
     ) -> Self:
         """Learn to tag documents.
 
@@ -276,6 +285,9 @@ class PartitionedClassifier(Predicting):
             Names for the columns of Y.
         feature_names : sequence of str, optional
             Names for the columns of X, so that senses can be explained.
+        ordering : LabelOrdering, optional
+            The order of labels, if it is known from a model of much the same documents and
+            parameters; by default it is learned, as the parameter `ordering` says.
 
         Returns
         -------
@@ -287,14 +299,20 @@ class PartitionedClassifier(Predicting):
         refuse_mostly_absent_labels(labels)
         names_of_labels = None if names is None else Names.from_list(names)
         names_of_features = _feature_names(feature_names, documents.n_features)
-        self._learn(documents, labels, Progress(enabled=bool(self.verbose)))
+        self._learn(documents, labels, Progress(enabled=bool(self.verbose)), ordering)
         self._note_column_names(X, reset=True)
         if names_of_features is None and hasattr(self, "feature_names_in_"):
             names_of_features = Names.from_list(self.feature_names_in_)
         self.label_names_, self.feature_names_ = names_of_labels, names_of_features
         return self
 
-    def _learn(self, documents: Documents, labels: SparsePattern, progress: Progress) -> None:
+    def _learn(
+        self,
+        documents: Documents,
+        labels: SparsePattern,
+        progress: Progress,
+        ordering: LabelOrdering | None,
+    ) -> None:
         """Train on checked documents. Whatever fails leaves the earlier model as it was."""
         run = self._run()
         with progress:
@@ -313,11 +331,12 @@ class PartitionedClassifier(Predicting):
                 clusters,
                 self.make_matcher,
                 self.make_ranker,
-                self._plan(),
+                self._plan(np.bincount(labels.columns, minlength=labels.n_columns), labels.n_rows),
                 run,
                 progress,
             )
-            ordering = self._learn_order(documents, tree, found.task, run, progress)
+            if ordering is None:
+                ordering = self._learn_order(documents, tree, found.task, run, progress)
             senses = self.find_senses(found.seen, labels, progress)
         self.matcher_, self.ranker_ = found.matcher, found.ranker
         self.tree_, self.clusters_ = tree, found.clusters
@@ -384,7 +403,8 @@ class PartitionedClassifier(Predicting):
             run = self._run().reporting_to(step)
             return induce_senses(seen, labels, run, only=only, earlier=earlier)
 
-    def _plan(self) -> TrainingPlan:
+    def _plan(self, label_counts: npt.NDArray[np.int64], n_documents: int) -> TrainingPlan:
+        weights = self._rarity(label_counts, n_documents)
         return TrainingPlan(
             assignment=AssignmentPlan(self.assignment, self.copies, self.max_cluster_size),
             beam_size=self.beam_size,
@@ -393,6 +413,7 @@ class PartitionedClassifier(Predicting):
             match_folds=self.match_folds,
             training_rows=self.training_rows,
             sense_positives=self.sense_positives,
+            label_weights=None if weights is None else np.exp(weights),
         )
 
     def save(self, path: str | os.PathLike[str]) -> None:

@@ -20,7 +20,7 @@ from polyseme.inputs.names import Names
 from polyseme.inputs.sparse_rows import SparseRows
 from polyseme.machine.run import Run
 from polyseme.machine.threads import count_jobs
-from polyseme.metrics import precision_at_k
+from polyseme.metrics import precision_at_k, propensities
 from polyseme.ordering.facts import N_CANDIDATES, log_counts, log_lengths
 from polyseme.ordering.label_ordering import CountedOrdering, LabelOrdering
 from polyseme.partition.label_clusters import LabelClusters
@@ -35,6 +35,7 @@ class Predicting(BaseEstimator):  # type: ignore[misc]
     """The part of an estimator that predicts, with whatever matcher and ranker were trained."""
 
     beam_size: int
+    favour_rare: float
     merge: str
     n_jobs: int | None
     random_state: int
@@ -46,6 +47,7 @@ class Predicting(BaseEstimator):  # type: ignore[misc]
     layout_: tuple[int, int]
     ordering_: LabelOrdering | None
     label_counts_: npt.NDArray[np.int64]
+    n_documents_: int
     n_labels_: int
     n_features_in_: int
     _walk: Walk | None
@@ -60,14 +62,27 @@ class Predicting(BaseEstimator):  # type: ignore[misc]
     def _make_walk(self) -> None:
         """Put the trained parts together, if they can be."""
         matcher = self.matcher_
-        counted = None
-        if self.ordering_ is not None:
-            counted = CountedOrdering(self.ordering_, log_counts(self.label_counts_))
         self._walk = (
-            matcher.fused_with(self.ranker_, self.clusters_, counted)
+            matcher.fused_with(self.ranker_, self.clusters_, self._counted())
             if isinstance(matcher, Fuses) and not isinstance(matcher, Encodes)
             else None
         )
+
+    def _counted(self) -> CountedOrdering | None:
+        """Return the learned order with what it has to know of each label."""
+        if self.ordering_ is None:
+            return None
+        bonus = self._rarity(self.label_counts_, self.n_documents_)
+        return CountedOrdering(self.ordering_, log_counts(self.label_counts_), bonus)
+
+    def _rarity(
+        self, label_counts: npt.NDArray[np.int64], n_documents: int
+    ) -> npt.NDArray[np.float32] | None:
+        """Return by how much labels are to be favoured, as logarithms; None for none."""
+        if self.favour_rare == 0:
+            return None
+        inverse = propensities(label_counts, n_documents).inverse
+        return (self.favour_rare * np.log(inverse)).astype(np.float32)
 
     def _check(self, X: Any) -> Documents:
         if not hasattr(self, "clusters_"):
@@ -140,19 +155,22 @@ class Predicting(BaseEstimator):  # type: ignore[misc]
         self, documents: Documents, n: int | None
     ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]:
         """Return the n best labels, or all, in the learned order."""
-        assert self.ordering_ is not None
+        counted = self._counted()
+        assert counted is not None
         candidates = candidates_by_parts(
             self.matcher_,
             self.ranker_,
             self.clusters_,
             documents,
-            log_counts(self.label_counts_),
+            counted.counts,
             self.beam_size,
             self.merge,
             self._run(),
             n=None if n is None else max(n, N_CANDIDATES),
         )
-        labels, scores = self.ordering_.ordered(candidates, log_lengths(documents))
+        labels, scores = counted.ordering.ordered(
+            candidates, log_lengths(documents), counted.bonus
+        )
         return labels[:, :n], scores[:, :n]
 
     def predict_top_k(

@@ -87,6 +87,10 @@ class XRLinear(PartitionedClassifier):
         'learned' puts a document's best labels in an order that is learned from training documents
         held out for that, with scores that are probabilities; 'product' leaves the bare product of
         scores. With too few documents to learn from it is the product, too.
+    favour_rare : float, default=0.0
+        From 0, which finds as many right labels as can be, to 1, which counts each by its inverse
+        propensity, as PSP@k does: in training, for kinds that can, and in the learned order, whose
+        probabilities then need not descend.
     merge : str, default='sum'
         How scores of a label's reached slots become one: 'sum', 'mean' (the paper) or 'max'.
     n_jobs : int, optional
@@ -151,6 +155,7 @@ class XRLinear(PartitionedClassifier):
         senses: str = "induce",
         activation: str = "l3-hinge",
         ordering: str = "learned",
+        favour_rare: float = 0.0,
         merge: str = "sum",
         n_jobs: int | None = None,
         random_state: int = 0,
@@ -170,6 +175,7 @@ class XRLinear(PartitionedClassifier):
             sense_positives=sense_positives,
             senses=senses,
             ordering=ordering,
+            favour_rare=favour_rare,
             merge=merge,
             n_jobs=n_jobs,
             random_state=random_state,

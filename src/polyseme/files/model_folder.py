@@ -36,7 +36,7 @@ __all__ = [
     "save_model",
 ]
 
-FORMAT_VERSION = 3
+FORMAT_VERSION = 4
 
 _FORMAT = "polyseme"
 _MANIFEST = "model.json"

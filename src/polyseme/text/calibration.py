@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -49,11 +50,15 @@ class Calibration:
         return cls("none", np.array([0.0, 1.0]), np.array([0.0, 1.0]))
 
     @classmethod
-    def fit(cls, scores: npt.ArrayLike, hits: npt.ArrayLike) -> Calibration:
+    def fit(
+        cls, scores: npt.ArrayLike, hits: npt.ArrayLike, *, are_probabilities: bool = False
+    ) -> Calibration:
         """Learn the curve from scores of held-out documents.
 
-        Isotonic regression where there are at least a thousand hits and misses, else a logistic
-        curve with Platt's smoothed targets, since a step for every few hits means little.
+        Probabilities are only set right, by a logistic curve of their log-odds, so that no two
+        become the same. Bare scores get isotonic regression where there are at least a thousand
+        hits and misses, else a logistic curve, since a step for every few hits means little.
+        Logistic curves are fitted to Platt's smoothed targets.
 
         Parameters
         ----------
@@ -61,15 +66,21 @@ class Calibration:
             One for each suggested label of each document.
         hits : array of bool, shape (n_pairs,)
             Whether the document has the label.
+        are_probabilities : bool
+            Whether the scores are meant as such, as those of a learned order are.
         """
         x = np.asarray(scores, dtype=np.float64).ravel()
         y = np.asarray(hits, dtype=np.bool_).ravel()
         if len(x) == 0:
             return cls.none()
         n_hits = int(y.sum())
+        if are_probabilities:
+            return cls("logistic", *_logistic(x, y, _log_odds, _from_log_odds))
         if min(n_hits, len(y) - n_hits) >= ENOUGH_FOR_ISOTONIC:
             return cls("isotonic", *_isotonic(x, y))
-        return cls("logistic", *_logistic(x, y))
+        if x.min() < 0:  # margins differ by amounts, small scores by factors
+            return cls("logistic", *_logistic(x, y, _as_it_is, _as_it_is))
+        return cls("logistic", *_logistic(x, y, _log, np.exp))
 
     def __call__(self, scores: npt.ArrayLike) -> Floats:
         """Return the probability of each score; any shape."""
@@ -106,13 +117,15 @@ def _isotonic(x: Floats, y: Hits) -> tuple[Floats, Floats]:
     )
 
 
-def _logistic(x: Floats, y: Hits) -> tuple[Floats, Floats]:
+def _logistic(
+    x: Floats, y: Hits, spread_out: Callable[..., Any], back: Callable[..., Any]
+) -> tuple[Floats, Floats]:
+    """Return points of a logistic curve of scores that are spread out by a function."""
     from sklearn.linear_model import LogisticRegression
 
     n_hits, n_misses = int(y.sum()), int((~y).sum())
     overall = (n_hits + 1) / (len(y) + 2)
-    is_positive = bool(x.min() >= 0)
-    spread = _log(x) if is_positive else x  # small scores differ by factors, margins by amounts
+    spread = spread_out(x)
     low, high = float(spread.min()), float(spread.max())
     if high <= low or n_hits == 0 or n_misses == 0:
         return np.array([float(x.min())]), np.array([overall])
@@ -131,11 +144,24 @@ def _logistic(x: Floats, y: Hits) -> tuple[Floats, Floats]:
         return np.array([float(x.min())]), np.array([overall])
     knots = np.linspace(low, high, N_KNOTS)
     probabilities = 1 / (1 + np.exp(-(slope * (knots - center) / scale + offset)))
-    return (np.exp(knots) if is_positive else knots), np.maximum.accumulate(probabilities)
+    return back(knots), np.maximum.accumulate(probabilities)
+
+
+def _as_it_is(scores: Floats) -> Floats:
+    return scores
 
 
 def _log(scores: Floats) -> Floats:
     return np.log(np.maximum(scores, SMALLEST_SCORE))
+
+
+def _log_odds(scores: Floats) -> Floats:
+    inside = np.clip(scores, SMALLEST_SCORE, 1 - SMALLEST_SCORE)
+    return np.log(inside / (1 - inside))
+
+
+def _from_log_odds(values: Floats) -> Floats:
+    return 1 / (1 + np.exp(-values))
 
 
 @dataclass(frozen=True)

@@ -96,14 +96,15 @@ def choose_cut(judged: Judged, calibration: Calibration, precision: float | None
     return judged.cut(calibration, threshold)
 
 
-def cross_checked(judged: Judged) -> dict[str, Any]:
-    """Return the reliability of probabilities that were learned on the other half of documents."""
+def cross_checked(judged: Judged, *, are_probabilities: bool) -> dict[str, Any]:
+    """Return the reliability of curves that were learned on the other half of documents."""
     found = judged.labels >= 0
     is_even = np.broadcast_to((np.arange(len(found)) % 2 == 0)[:, np.newaxis], found.shape)[found]
     scores, hits = judged.scores[found], judged.hits[found]
     probabilities = np.zeros(len(scores))
     for half in (is_even, ~is_even):
-        probabilities[half] = Calibration.fit(scores[~half], hits[~half])(scores[half])
+        curve = Calibration.fit(scores[~half], hits[~half], are_probabilities=are_probabilities)
+        probabilities[half] = curve(scores[half])
     return reliability(probabilities, hits)
 
 

@@ -38,10 +38,11 @@ def fit_text_model(
             progress=progress,
         )
     names = [(label_names or {}).get(label, label) for label in problem.labels]
-    fitted = {"label_names": names, "feature_names": features.vocabulary_}
+    fitted: dict[str, Any] = {"label_names": names, "feature_names": features.vocabulary_}
     seconds = dict(progress.seconds)
     calibration, threshold = Calibration.none(), 0.0
     report: dict[str, Any] = {}
+    ordering = None  # of the model that was measured: the other one would have to learn it anew
     if problem.n_held_out:
         n_training = problem.n_training
         X, Y = problem.X.rows(0, n_training), problem.Y.rows(0, n_training)
@@ -57,9 +58,10 @@ def fit_text_model(
             report["refitted"] = bool(model.refit)
             threshold = report["threshold"]["threshold"]
         seconds.update(progress.seconds)
+        ordering = measured.ordering_
         del measured
     if model.refit or not problem.n_held_out:
-        classifier.fit(problem.X, problem.Y, **fitted)
+        classifier.fit(problem.X, problem.Y, **fitted, ordering=ordering)
         seconds.update(classifier.phase_seconds_)
     examples = None
     if model.examples:

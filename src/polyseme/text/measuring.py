@@ -42,14 +42,15 @@ def measure_held_out(
     labels, scores = classifier.predict_top_k(X, min(N_RANKED, classifier.n_labels_))
     judged = Judged.judge(labels, scores, Y.to_scipy())
     found = labels >= 0
-    calibration = Calibration.fit(scores[found], judged.hits[found])
+    is_ordered = classifier.ordering_ is not None
+    calibration = Calibration.fit(scores[found], judged.hits[found], are_probabilities=is_ordered)
     matched = classifier.match(X)
     return calibration, {
         **figures_of(classifier, judged),
         "n_training_documents": n_training,
         "reach": reach(matched.to_scipy(), classifier.clusters_, Y.to_scipy()),
         "calibration": calibration.method,
-        "reliability": cross_checked(judged),
+        "reliability": cross_checked(judged, are_probabilities=is_ordered),
         "threshold": {
             **dataclasses.asdict(choose_cut(judged, calibration, precision)),
             "wanted_precision": precision,

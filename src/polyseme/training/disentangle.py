@@ -25,7 +25,7 @@ from polyseme.training.cross_matching import cross_match, usable_folds
 __all__ = ["Disentangled", "TrainingPlan", "disentangle", "what_the_ranker_sees"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class TrainingPlan:
     """How labels are disentangled.
 
@@ -44,6 +44,8 @@ class TrainingPlan:
         The documents that slots learn from: see `choose_training_rows`.
     sense_positives : bool
         Whether a slot has only those positives that are matched to its cluster.
+    label_weights : ndarray of float32, shape (n_labels,), optional
+        What a document of each label counts for its slots.
     """
 
     assignment: AssignmentPlan = field(default_factory=AssignmentPlan)
@@ -53,6 +55,7 @@ class TrainingPlan:
     match_folds: int = 0
     training_rows: str = "teacher-forcing"
     sense_positives: bool = False
+    label_weights: npt.NDArray[np.float32] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,7 +161,7 @@ def disentangle(
     own = final_matched.pattern() if plan.sense_positives and final_matched is not None else None
     with progress.phase(phases.TRAINING_RANKER, clusters.n_slots) as step:
         seen = what_the_ranker_sees(matcher, documents, run)
-        ranking = RankingTask(Y, clusters, rows, own)
+        ranking = RankingTask(Y, clusters, rows, own, plan.label_weights)
         ranker = make_ranker().fit(seen, ranking, run.reporting_to(step))  # line 9
     return Disentangled(matcher, ranker, seen, ranking, clusters, assignments, slot_documents)
 

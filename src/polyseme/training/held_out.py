@@ -32,7 +32,13 @@ from polyseme.partition.training_rows import cluster_targets
 from polyseme.training.cross_matching import split_into_folds
 from polyseme.training.disentangle import what_the_ranker_sees
 
-__all__ = ["Drafting", "candidates_by_parts", "held_out_parts", "order_by_held_out"]
+__all__ = [
+    "Drafting",
+    "candidates_by_parts",
+    "count_held_out",
+    "held_out_parts",
+    "order_by_held_out",
+]
 
 FEWEST_HELD_OUT, MOST_HELD_OUT = 3000, 5000  # documents that an order is learned from
 HELD_OUT_SHARE = 0.1
@@ -95,15 +101,20 @@ def held_out_parts(labels: SparsePattern, seed: int) -> list[npt.NDArray[np.int6
     Of many documents a tenth is enough, in one part; few are all held out, by halves. Nothing is
     where too few true labels would be found.
     """
-    n = labels.n_rows
-    n_wanted = min(max(int(HELD_OUT_SHARE * n), FEWEST_HELD_OUT), MOST_HELD_OUT)
-    if n < 2 * n_wanted:
-        parts = split_into_folds(n, 2, seed ^ ORDER_SEED) if n > 1 else []
+    n, seed = labels.n_rows, seed ^ ORDER_SEED
+    n_held_out = count_held_out(n)
+    if n_held_out == n:
+        parts = split_into_folds(n, 2, seed) if n > 1 else []
     else:
-        order = np.random.default_rng(seed ^ ORDER_SEED).permutation(n)
-        parts = [np.sort(order[:n_wanted])]
+        parts = [np.sort(np.random.default_rng(seed).permutation(n)[:n_held_out])]
     n_true = sum(int(np.diff(labels.starts)[part].sum()) for part in parts)
     return parts if n_true >= FEWEST_HITS else []
+
+
+def count_held_out(n_documents: int) -> int:
+    """Return how many of so many documents are held out: all, or less than half of them."""
+    n = min(max(int(HELD_OUT_SHARE * n_documents), FEWEST_HELD_OUT), MOST_HELD_OUT)
+    return n if 2 * n < n_documents else n_documents
 
 
 def _candidates_of_part(

@@ -174,9 +174,9 @@ def update_stacked(
     """
     model.check_parameters()
     _check_old(model, Y.rows(0, n_old), has_unseen)
-    n_known, run, plan = model.n_labels_, model._run(), model._plan()
-    new, Y_new = documents.rows(n_old, documents.n_rows), Y.rows(n_old, Y.n_rows)
     counts = np.bincount(Y.columns, minlength=Y.n_columns)
+    n_known, run, plan = model.n_labels_, model._run(), model._plan(counts, Y.n_rows)
+    new, Y_new = documents.rows(n_old, documents.n_rows), Y.rows(n_old, Y.n_rows)
     if (counts[n_known:] == 0).any():
         label = n_known + int(counts[n_known:].argmin())
         raise ValueError(f"the new label in column {label} has no document; leave it out.")
@@ -218,6 +218,7 @@ def update_stacked(
                 clusters,
                 choose_training_rows(plan.training_rows, targets, reached),
                 reached.pattern() if plan.sense_positives and reached is not None else None,
+                plan.label_weights,
                 start_from=model.ranker_,
                 changed=is_changed,
             )

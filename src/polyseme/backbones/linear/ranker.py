@@ -57,6 +57,7 @@ class LinearSlotRanker:
             how,
             run,
             own_documents=task.own_documents,
+            target_weights=task.label_weights,
             only=task.changed,
         )
         if task.changed is not None:

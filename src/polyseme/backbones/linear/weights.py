@@ -67,6 +67,7 @@ class LinearWeights:
         run: Run,
         *,
         own_documents: SparsePattern | None = None,
+        target_weights: npt.NDArray[np.float32] | None = None,
         only: npt.NDArray[np.bool_] | None = None,
     ) -> LinearWeights:
         """Train the slots of clusters on the clusters' rows.
@@ -82,6 +83,8 @@ class LinearWeights:
         targets : SparsePattern, shape (n_documents, n_targets)
         own_documents : SparsePattern, shape (n_documents, n_clusters), optional
             If given, a slot has only those positives that are listed here for its cluster.
+        target_weights : ndarray of float32, shape (n_targets,), optional
+            What a positive of each target counts, 1 or more.
         only : ndarray of bool, shape (n_clusters,), optional
             Train these clusters, and return only them: each bit for bit as if all were trained
             together. `join` puts such parts together.
@@ -103,6 +106,7 @@ class LinearWeights:
             run,
             own_documents=own_documents and own_documents.transpose(),
             cluster_numbers=numbers,
+            target_weights=target_weights,
         )
         # A solution that grew beyond all numbers shows in its bias, whatever was pruned.
         if not np.isfinite(arrays["bias"]).all():
