@@ -38,6 +38,11 @@ Place place_of(float x, std::span<const float> knots) {
 
 float between(float low, float high, float share) { return low + (high - low) * share; }
 
+// The logarithm of a probability, also of one that is too small for its own number.
+float log_chance(float log_odds) {
+    return std::min(log_odds, 0.f) - std::log1p(std::exp(-std::abs(log_odds)));
+}
+
 }  // namespace
 
 void FactsOfSlots::add(float path, float score) {
@@ -112,7 +117,7 @@ void LabelOrdering::order(std::vector<std::pair<float, int32_t>>& labels, float 
     const float offset = curve[1] * (high + std::log(sum)) + curve[2] * length + curve[3];
     const auto log_odds = [&](float value) { return curve[0] * value + offset; };
     const auto rank_by = [&](const std::pair<float, int32_t>& one) {
-        return bonus.empty() ? one.first : bonus[one.second] - std::log1p(std::exp(-log_odds(one.first)));
+        return bonus.empty() ? one.first : bonus[one.second] + log_chance(log_odds(one.first));
     };
     std::sort(candidates.begin(), candidates.end(), [&](const auto& one, const auto& other) {
         const float of_one = rank_by(one), of_other = rank_by(other);

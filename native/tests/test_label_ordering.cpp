@@ -151,3 +151,15 @@ TEST("how likely labels are depends on the candidates and the length, not on wha
         CHECK(close(few[i].first, logistic(0.5f * -float(i) - 0.25f * std::log(sum) + 0.125f * 2 + 1)));
     }
 }
+
+TEST("a bonus is added to the logarithm of a probability, however small that is") {
+    const Tables tables;
+    const std::vector<float> bonus = {0, 1, 3, 0, 0};
+    Ordered labels = {{2, 0}, {0, 1}, {-1, 2}, {-300, 3}, {-200, 4}};
+    tables.ordering().order(labels, 0, bonus);
+    const std::pair<float, int32_t> expected[] = {{-1, 2}, {0, 1}, {2, 0}, {-200, 4}, {-300, 3}};
+    for (size_t i = 0; i < labels.size(); ++i) {
+        CHECK(labels[i].second == expected[i].second);
+        CHECK(close(labels[i].first, logistic(expected[i].first)));
+    }
+}
