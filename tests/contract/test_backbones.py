@@ -282,6 +282,18 @@ def test_a_ranker_puts_the_right_label_first(ranker):
     assert truth[np.arange(24), best].all()
 
 
+def test_a_ranker_that_is_a_draft_scores_the_same_slots_and_puts_the_right_label_first(
+    make_ranker, ranker
+):
+    draft = make_ranker().fit(documents(), ranking(is_draft=True), RUN)
+    own_cluster = sparse(np.eye(4)[TOPIC])
+    scored = draft.score(documents(), own_cluster, CLUSTERS, RUN)
+    whole = ranker.score(documents(), own_cluster, CLUSTERS, RUN)
+    np.testing.assert_array_equal(scored.columns, whole.columns)
+    truth = labels().to_scipy().toarray()
+    assert truth[np.arange(24), CLUSTERS.labels[best_columns(scored)]].all()
+
+
 def test_a_ranker_gives_each_sense_of_a_label_a_slot_of_its_own(ranker):
     both = sparse(np.tile([0.5, 0, 0, 0.5], (24, 1)))
     scores = ranker.score(documents(), both, CLUSTERS, RUN).to_scipy().toarray()
