@@ -11,12 +11,15 @@ from polyseme.senses.explain import (
     Step,
     explain,
 )
+from polyseme.senses.explain_order import OrderEffect, OrderExplanation
 
 __all__ = [
     "Contribution",
     "Explanation",
     "LabelExplanation",
     "Margin",
+    "OrderEffect",
+    "OrderExplanation",
     "ReachedNode",
     "SenseEvidence",
     "SlotExplanation",

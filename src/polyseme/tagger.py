@@ -81,8 +81,6 @@ class Tagger:
         What the training data call the labels, if a vocabulary gave them names.
     threshold : float or None
         The least score of a suggestion unless told otherwise, if there is one.
-    has_probabilities : bool
-        Whether scores of suggestions were turned into probabilities by held-out documents.
     report : dict
         The evaluation that the model keeps; empty if it keeps none.
     """
@@ -94,8 +92,15 @@ class Tagger:
         self.classifier: PartitionedClassifier = model
         self.label_uris: Names | None = None
         self.threshold: float | None = None
-        self.has_probabilities = False
         self.report: dict[str, Any] = {}
+
+    @property
+    def has_probabilities(self) -> bool:
+        """Whether scores of suggestions are probabilities, which takes held-out documents.
+
+        The learned order of labels gives them, and so does the curve of a model of texts.
+        """
+        return self.classifier.ordering_ is not None
 
     # Labels
 
@@ -135,7 +140,7 @@ class Tagger:
         return documents
 
     def rank(self, documents: Any, limit: int = 10) -> Ranked:
-        """Return the best labels of each document and their bare scores, as `predict_top_k`."""
+        """Return the best labels of each document and their scores, as `predict_top_k`."""
         most = min(check_k(limit, "limit"), self.classifier.n_labels_)
         return self.classifier.predict_top_k(self.rows(documents), most)
 
@@ -162,7 +167,7 @@ class Tagger:
         )
 
     def shown(self, scores: Any) -> Any:
-        """Return bare scores as suggestions show them: as probabilities, where they can be."""
+        """Return scores of the classifier as suggestions show them."""
         return scores
 
     def checked_threshold(self, threshold: float | None) -> float | None:
@@ -310,8 +315,9 @@ class Tagger:
         return self.added_since_training if self.report else None
 
     def sizes(self) -> dict[str, Any]:
-        """Return sizes, slots, senses and parameters as plain JSON values."""
+        """Return sizes, slots, the order, senses and parameters as plain JSON values."""
         classifier = self.classifier
+        ordering = classifier.ordering_
         clusters, layer = classifier.clusters_, classifier.senses_
         n_labels_by_copies = np.bincount(clusters.copies).tolist()
         return {
@@ -331,6 +337,7 @@ class Tagger:
                 for copies, n_labels in enumerate(n_labels_by_copies)
                 if n_labels
             },
+            "ordering": None if ordering is None else {"n_documents": ordering.n_documents},
             "senses": None
             if layer is None
             else {
@@ -359,8 +366,11 @@ class TextTagger(Tagger):
         self.classifier = model.classifier_
         self.label_uris = model.label_uris_
         self.threshold = float(model.threshold_)
-        self.has_probabilities = model.calibration_.method != "none"
         self.report = model.report_
+
+    @property
+    def has_probabilities(self) -> bool:
+        return super().has_probabilities or self.model.calibration_.method != "none"
 
     def label_number(self, label: str | int) -> int:
         return self.model.label_number(label)

@@ -64,7 +64,7 @@ def test_an_explanation_is_that_of_the_oracle(seed, activation, merge, weight_bi
     scores = oracle.slot_scores(model.ranker_.weights, document, beams[-1], activation)
     merged = merge_slots(scores, model.clusters_.labels, merge)
     explained = {one.label: one for one in found.labels}
-    reached = {label: one.score for label, one in explained.items() if one.score is not None}
+    reached = {label: one.bare_score for label, one in explained.items() if one.slots}
     assert reached == pytest.approx(merged, rel=1e-4, abs=1e-6)
     slots = {slot.slot: slot.score for one in found.labels for slot in one.slots}
     assert slots == pytest.approx(scores, rel=1e-4, abs=1e-6)
@@ -116,6 +116,30 @@ def test_the_best_labels_are_explained_with_their_scores(activation):
         assert [one.score for one in found.labels] == pytest.approx(scores[row], rel=1e-5)
 
 
+@pytest.mark.parametrize("ordering", ["learned", "product"])
+def test_a_label_that_was_not_reached_has_no_scores_and_no_order(ordering):
+    model, X = small_model(ordering=ordering)
+    found = explain(model, X[:1], range(12)).labels
+    assert any(one.slots for one in found)
+    assert not all(one.slots for one in found)
+    for one in found:
+        is_ordered = bool(one.slots) and ordering == "learned"
+        assert (one.order is not None) == is_ordered
+        assert (one.score is None) == (one.bare_score is None) == (not one.slots)
+
+
+@pytest.mark.parametrize("merge", ["sum", "mean", "max"])
+def test_without_a_learned_order_the_score_is_the_bare_score(merge):
+    model, X = small_model(ordering="product", merge=merge)
+    labels, scores = model.predict_top_k(X, 3)
+    for row in range(9):
+        found = explain(model, X[row : row + 1], n_labels=3).labels
+        assert [one.label for one in found] == labels[row].tolist()
+        assert [one.score for one in found] == pytest.approx(scores[row], rel=1e-5)
+        assert [one.score for one in found] == [one.bare_score for one in found]
+        assert {one.order for one in found} == {None}
+
+
 def test_the_slot_of_the_right_sense_gives_most_of_the_score():
     data = two_senses(n_documents=1200)
     model = XRLinear(max_leaf_size=10, beam_size=2, verbose=0).fit(data.X, data.Y)
@@ -133,7 +157,8 @@ def test_the_slot_of_the_right_sense_gives_most_of_the_score():
             n_to_choose += 1
             of_topic = [homes[slot.cluster] for slot in found.slots]
             n_right += of_topic[0] > max(of_topic[1:])
-        assert found.score == pytest.approx(sum(slot.score for slot in found.slots), rel=1e-5)
+        summed = sum(slot.score for slot in found.slots)
+        assert found.bare_score == pytest.approx(summed, rel=1e-5)
     assert n_to_choose > 20
     assert n_right > 0.7 * n_to_choose
 
@@ -200,6 +225,7 @@ def test_a_model_without_weights_is_explained_without_margins():
             assert {one.score for one in nodes} == {None}
         for one, other in zip(found.labels, expected.labels, strict=True):
             assert (one.label, one.score) == (other.label, other.score)
+            assert (one.bare_score, one.order) == (other.bare_score, other.order)
             assert one.not_reached == other.not_reached
             assert [(slot.slot, slot.cluster, slot.score) for slot in one.slots] == [
                 (slot.slot, slot.cluster, slot.score) for slot in other.slots

@@ -148,7 +148,7 @@ def test_what_is_only_of_texts_is_empty_for_matrices(of_texts, of_matrices):
     assert (of_texts.takes_texts, of_matrices.takes_texts) == (True, False)
     assert of_texts.about_texts()["report"] == of_texts.report
     assert of_matrices.about_texts() == of_matrices.report == {}
-    assert (of_matrices.threshold, of_matrices.has_probabilities) == (None, False)
+    assert of_matrices.threshold is None
     assert of_texts.sizes() == of_matrices.sizes()
     sizes = of_texts.classifier.clusters_.sizes
     assert of_texts.sizes()["cluster_sizes"] == {
@@ -235,5 +235,21 @@ def test_a_suggestion_as_json_keeps_six_digits_its_uri_and_its_sense():
 def test_without_held_out_documents_scores_are_not_called_probabilities(of_texts):
     classifier = XRLinear(max_leaf_size=16, verbose=0)
     model = TextModel(classifier=classifier, held_out=0, verbose=0).fit(TEXTS[:60], LABELS[:60])
+    assert model.classifier_.ordering_ is None
     assert not tagger_for(model).has_probabilities
     assert of_texts.has_probabilities
+
+
+def test_scores_of_a_learned_order_are_probabilities_of_texts_and_of_matrices(of_matrices):
+    classifier = XRLinear(max_leaf_size=16, senses="none", verbose=0)
+    of_texts = tagger_for(
+        TextModel(classifier=classifier, held_out=0, verbose=0).fit(TEXTS, LABELS)
+    )
+    assert of_texts.model.calibration_.method == "none"
+    for tagger in (of_texts, of_matrices):
+        assert tagger.has_probabilities
+        n_documents = tagger.classifier.ordering_.n_documents
+        assert tagger.sizes()["ordering"] == {"n_documents": n_documents}
+        scores = [one.score for one in tagger.suggest(of_texts.rows(TEXTS[:1]), 5)[0]]
+        assert scores
+        assert 0 < min(scores) <= max(scores) < 1

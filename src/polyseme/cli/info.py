@@ -45,6 +45,7 @@ def info(model: Path, n_threads: int | None, seed: int, as_json: bool) -> None:
         ("slots", f"{about['n_slots']:,}"),
         ("labels by slots", by_copies),
         ("slots a cluster", sizes),
+        ("order of labels", _order(about["ordering"])),
         ("ambiguous labels", described_senses(about["senses"])),
         ("size on disk", f"{n_bytes / 1e6:,.1f} MB"),
     ]
@@ -78,6 +79,12 @@ def _counted(added: dict[str, int], sentence: str) -> str:
         for noun in ("document", "label")
     ]
     return sentence.format(*counted)
+
+
+def _order(ordering: dict[str, int] | None) -> str:
+    if ordering is None:
+        return "by bare scores"
+    return f"learned from {ordering['n_documents']:,} documents"
 
 
 def _named(has_names: bool) -> str:

@@ -1,4 +1,4 @@
-"""Why a label was suggested: the way through the tree, slots, what features added, the sense."""
+"""Why a label was suggested: the way through the tree, slots, features, the order, the sense."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from polyseme.inputs.sparse_rows import SparseRows
 from polyseme.machine.run import Run
 from polyseme.partition.merging import merge_slots
 from polyseme.senses.evidence import SenseEvidence, sense_evidence
+from polyseme.senses.explain_order import DocumentOrder, OrderExplanation
 from polyseme.training.disentangle import what_the_ranker_sees
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ class Step:
 
 @dataclass(frozen=True)
 class SlotExplanation:
-    """A slot that was reached; `score` is what it gives to the score of its label.
+    """A slot that was reached; `score` is what it gives to the bare score of its label.
 
     The last step of `path` is the cluster itself. The margin is None where the ranker has no
     weights.
@@ -109,7 +110,12 @@ class LabelExplanation:
     Attributes
     ----------
     score : float or None
-        As `polyseme.XRLinear.predict_top_k` gives it; None for a label that was not reached.
+        As `polyseme.XRLinear.predict_top_k` gives it: a probability where the order of labels is
+        learned, else the bare score; None for a label that was not reached.
+    bare_score : float or None
+        What the scores of its slots come to. It is no probability, and may exceed 1.
+    order : OrderExplanation or None
+        What the learned order made of it, if there is one and the label was reached.
     sense : SenseEvidence or None
         In which sense the document has it; only of a label that has several.
     """
@@ -117,8 +123,10 @@ class LabelExplanation:
     label: int
     name: str | int
     score: float | None
+    bare_score: float | None
     slots: list[SlotExplanation]
     not_reached: list[int]
+    order: OrderExplanation | None = None
     sense: SenseEvidence | None = None
 
 
@@ -167,8 +175,7 @@ def explain(
         raise ValueError(f"X has {document.n_rows} rows; one document is explained at a time.")
     way = _Way(model, document, n_features)
     if labels is None:
-        order = np.lexsort((way.labels, -way.label_scores))[:n_labels]
-        chosen = way.labels[order].tolist()
+        chosen = list(way.scores)[:n_labels]
     else:
         chosen = list(dict.fromkeys(int(label) for label in labels))
         for label in chosen:
@@ -194,12 +201,25 @@ class _Way:
         self._features, self._seen_features = _entries(document), _entries(seen)
         slots = model.ranker_.score(seen, self._beams[-1], model.clusters_, run)
         self._slot_scores = dict(zip(*(part.tolist() for part in slots.row(0)), strict=True))
-        self.labels, self.label_scores = merge_slots(slots, model.clusters_, model.merge).row(0)
+        labels, merged = merge_slots(slots, model.clusters_, model.merge).row(0)
+        best = np.lexsort((labels, -merged))
+        self._bare_scores = dict(zip(labels[best].tolist(), merged[best].tolist(), strict=True))
+        counted = model._counted()
+        self._order = (
+            None
+            if counted is None
+            else DocumentOrder(model, counted, document, self._beams[-1], slots)
+        )
         self._node_scores = [
             dict(zip(*(part.tolist() for part in beam.row(0)), strict=True))
             for beam in self._beams
         ]
         self._step = cache(self._find_step)  # labels share the upper part of their paths
+
+    @property
+    def scores(self) -> dict[int, float]:
+        """The scores of all labels that were reached, best first."""
+        return self._bare_scores if self._order is None else self._order.scores
 
     @property
     def levels(self) -> list[list[ReachedNode]]:
@@ -236,10 +256,16 @@ class _Way:
                 )
             )
         reached.sort(key=lambda slot: (-slot.score, slot.slot))
-        i = int(np.searchsorted(self.labels, label))
-        merged = float(self.label_scores[i]) if reached else None
-        name = label if model.label_names_ is None else model.label_names_[label]
-        return LabelExplanation(label, name, merged, reached, not_reached, sense)
+        return LabelExplanation(
+            label,
+            name_of(model.label_names_, label),
+            self.scores.get(label),
+            self._bare_scores.get(label),
+            reached,
+            not_reached,
+            self._order.explanation(label) if self._order is not None and reached else None,
+            sense,
+        )
 
     def _find_step(self, level: int, node: int) -> Step:
         # Nothing is known of levels that the matcher does not tell about.
