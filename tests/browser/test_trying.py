@@ -115,6 +115,50 @@ def test_without_held_out_texts_nothing_is_shown_in_percent(visit):
     assert "%" not in page.locator("#panel-try").inner_text()
 
 
+def test_the_learned_order_is_explained_by_what_counted(visit):
+    page = visit("try")
+    with page.expect_response("**/v1/explain") as response:
+        type_text(page, BATTLE)
+        suggestion(page, "tank").click()
+    order = response.value.json()["labels"][0]["order"]
+    expect(page.locator(".order")).to_have_text(f"{order['sentence']} What counted there:")
+    counted = [one for one in order["effects"] if abs(one["amount"]) >= 0.05]
+    items = page.locator(".effects li")
+    expect(items).to_have_text([one["sentence"] for one in counted])
+    assert {"its own words speak more clearly" in one["sentence"] for one in counted} == {
+        True,
+        False,
+    }
+    directions = ["for" if one["amount"] > 0 else "against" for one in counted]
+    assert [item.get_attribute("class") for item in items.all()] == directions
+    expect(page.get_by_text("scores do not add up to it")).to_be_visible()
+
+
+def test_a_label_that_nothing_moved_is_shown_with_its_place_alone(visit):
+    def hush(body):
+        for effect in body["labels"][0]["order"]["effects"]:
+            effect["amount"] = 0.01
+
+    page = visit("try")
+    altered(page, "**/v1/explain", hush)
+    type_text(page, BATTLE)
+    suggestion(page, "tank").click()
+    expect(page.locator(".order")).to_contain_text("place 1 of 20 candidates.")
+    expect(page.locator(".order")).not_to_contain_text("What counted")
+    expect(page.locator(".effects li")).to_have_count(0)
+
+
+def test_without_a_learned_order_nothing_is_said_of_one(visit):
+    page = visit("try")
+    altered(page, "**/v1/explain", lambda body: body["labels"][0].pop("order"))
+    type_text(page)
+    suggestion(page, "tank").click()
+    expect(page.locator(".marked")).to_have_text(TEXT)
+    expect(page.locator(".order")).to_have_count(0)
+    expect(page.get_by_text("how often such scores were right")).to_be_visible()
+    assert "order" not in page.locator("#why-content").inner_text()
+
+
 def test_the_explanation_follows_the_text(visit):
     page = visit("try")
     type_text(page)

@@ -48,11 +48,11 @@ def plain_folder(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def named_folder(tmp_path_factory):
-    """A model with names of labels and features, which takes features only and has no senses."""
+    """A model with names of labels and features, but without senses and a learned order."""
     data = topics(n_labels=8)
     names = [f"word {i}" for i in range(data.X.shape[1])]
     labels = [f"Topic {i}" for i in range(8)]
-    model = XRLinear(max_leaf_size=100, senses="none", verbose=0)
+    model = XRLinear(max_leaf_size=100, senses="none", ordering="product", verbose=0)
     model.fit(data.X, data.Y, feature_names=names, label_names=labels)
     folder = tmp_path_factory.mktemp("models") / "named"
     model.save(folder)

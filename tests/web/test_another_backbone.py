@@ -45,6 +45,7 @@ def test_labels_are_suggested_and_explained_by_path_and_scores(client):
             assert slot["margin"] is None
             assert slot["path"][-1]["score"] > 0
             assert [step["margin"] for step in slot["path"]] == [None] * len(slot["path"])
+    assert [label["order"]["place"] for label in why["labels"]] == [1, 2]
     if not any("sense" in label for label in why["labels"]):
         assert why["spans"] == []
 

@@ -7,6 +7,7 @@ import pytest
 import polyseme
 from polyseme.server import schemas
 from polyseme.server.model_store import ModelStore
+from tests.small_data import topics
 from tests.web.conftest import BATTLE, TEXT, assert_problem, client_with, get
 from tests.without_weights import without_weights
 
@@ -63,6 +64,48 @@ def test_an_explanation_of_labels_with_one_meaning_speaks_of_no_sense(client):
     assert not any("sense" in one for one in labels)
 
 
+def test_an_explanation_says_what_the_learned_order_made_of_a_label(client):
+    found = client.post("/v1/explain", json={"text": BATTLE, "limit": 8}).json()
+    schemas.ExplainResponse.model_validate(found)
+    orders = [one["order"] for one in found["labels"]]
+    assert [order["place"] for order in orders] == list(range(1, 9))
+    by_bare_score = sorted(found["labels"], key=lambda one: -one["bare_score"])
+    bare_places = [one["order"]["bare_place"] for one in by_bare_score]
+    assert bare_places == sorted(bare_places)
+    for order in orders:
+        assert order["n_candidates"] == 20
+        assert str(order["place"]) in order["sentence"]
+        for effect in order["effects"]:
+            assert f"({effect['amount']:+.2f})" in effect["sentence"]
+    (tank,) = [one for one in found["labels"] if one["name"] == "tank"]
+    (own_words,) = [one for one in tank["order"]["effects"] if one["fact"] == "slot"]
+    assert own_words["value"] > own_words["typical"]
+    assert own_words["sentence"].startswith("its own words speak more clearly than the typical")
+
+
+def test_features_are_explained_with_the_order_and_the_probabilities_of_suggestions(client):
+    row = topics().X_test[[0]].tocoo()
+    pairs = [[int(column), float(value)] for column, value in zip(row.col, row.data, strict=True)]
+    body = {"features": pairs, "model": "plain", "limit": 5}
+    suggested = client.post("/v1/suggest", json=body).json()["suggestions"]
+    found = client.post("/v1/explain", json=body).json()["labels"]
+    assert [one["label"] for one in found] == [one["label"] for one in suggested]
+    for one, suggestion in zip(found, suggested, strict=True):
+        assert one["score"] == pytest.approx(suggestion["score"], abs=1e-5)
+        assert 0 < one["score"] < 1
+        assert one["bare_score"] == pytest.approx(sum(s["score"] for s in one["slots"]), rel=1e-4)
+    assert [one["order"]["place"] for one in found] == [1, 2, 3, 4, 5]
+
+
+def test_without_a_learned_order_the_score_is_what_the_slots_come_to(client):
+    body = {"model": "named", "features": {"word 1": 1.0, "word 2": 0.5}}
+    labels = client.post("/v1/explain", json=body).json()["labels"]
+    assert labels
+    for one in labels:
+        assert "order" not in one
+        assert one["score"] == one["bare_score"]
+
+
 def test_a_label_that_was_not_reached_is_explained_as_such(client, store):
     model = store.current().classifier
     everything = {"text": TEXT, "labels": list(range(model.n_labels_))[:100]}
@@ -71,6 +114,7 @@ def test_a_label_that_was_not_reached_is_explained_as_such(client, store):
     assert missed
     for one in missed:
         assert (one["score"], one["bare_score"]) == (None, None)
+        assert "order" not in one
         assert one["not_reached"]
 
 
@@ -101,6 +145,10 @@ def test_a_model_without_weights_has_no_words_and_no_margins(client, text_folder
         assert (tree["starts"], tree["links"]) == (weighed["starts"], weighed["links"])
         found = bare_client.post("/v1/explain", json={"text": TEXT}).json()
         schemas.ExplainResponse.model_validate(found)
+        weighed = client.post("/v1/explain", json={"text": TEXT}).json()
+        assert [one["order"] for one in found["labels"]] == [
+            one["order"] for one in weighed["labels"]
+        ]
         of_senses = [one["sense"]["words"] for one in found["labels"] if "sense" in one]
         assert {span[0] for span in found["spans"]} == {
             word["feature"] for words in of_senses for word in words

@@ -211,7 +211,9 @@ def test_models_are_described(client):
     assert "path" not in found[0]
     assert found[0]["senses"]["n_ambiguous_labels"] > 5
     assert found[2]["senses"] is None
-    assert [one["has_probabilities"] for one in found] == [True, False, False]
+    assert [one["has_probabilities"] for one in found] == [True, True, False]
+    assert 1000 < found[0]["ordering"]["n_documents"] <= 1500
+    assert [one["ordering"] for one in found[1:]] == [{"n_documents": 240}, None]
     assert not {"n_jobs", "verbose"} & set(found[0]["parameters"])  # of the machine, not the model
 
 

@@ -127,6 +127,14 @@ def test_a_threshold_leaves_out_lower_scores(client):
     assert 0 < len(fewer) < len(found)
 
 
+def test_a_bare_score_is_no_probability_and_so_any_threshold_will_do(client):
+    body = {"features": as_pairs(topics(n_labels=8).X_test[[0]]), "model": "named"}
+    found = client.post("/v1/suggest", json=body).json()["suggestions"]
+    for threshold in (-1, 2):
+        some = client.post("/v1/suggest", json={**body, "threshold": threshold}).json()
+        assert some["suggestions"] == [one for one in found if one["score"] >= threshold]
+
+
 def test_requests_that_arrive_together_get_their_own_answers(store):
     texts = make_corpus(40, seed=3).texts
     limits = [1 + i % 5 for i in range(40)]
@@ -172,6 +180,7 @@ def test_questions_of_different_kinds_are_answered_in_one_batch(store):
         ({"text": "a", "limit": 0}, 422, "/limit"),
         ({"text": "a", "limit": 1001}, 422, "/limit"),
         ({"text": "a", "threshold": 2}, 422, "a probability from 0 to 1"),
+        ({"features": [], "model": "plain", "threshold": 2}, 422, "a probability from 0 to 1"),
         ({"text": "a", "treshold": 0.5}, 422, "/treshold"),
         ({"text": 5}, 422, "/text"),
         (

@@ -179,8 +179,18 @@ class QualityResponse(BaseModel):
     senses: SenseQuality | None
 
 
+class AboutOrdering(BaseModel):
+    """The learned order of a document's labels: how many documents it was learned from."""
+
+    n_documents: int
+
+
 class ModelDescription(BaseModel):
-    """A model in service; `senses` is null if it has none."""
+    """A model in service; `senses` is null if it has none.
+
+    `ordering` is null if labels are in the order of their bare scores. `has_probabilities` says
+    whether scores of suggestions are probabilities.
+    """
 
     name: str
     takes: list[str]
@@ -189,6 +199,7 @@ class ModelDescription(BaseModel):
     n_clusters: int
     n_slots: int
     n_documents: int
+    ordering: AboutOrdering | None
     has_label_names: bool
     has_feature_names: bool
     senses: AboutSenses | None

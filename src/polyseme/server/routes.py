@@ -23,6 +23,7 @@ DESCRIBED = (
     "n_clusters",
     "n_slots",
     "n_documents",
+    "ordering",
     "has_label_names",
     "has_feature_names",
 )
@@ -92,8 +93,9 @@ def _add_suggesting(routes: APIRouter, service: Service) -> None:
         """Say why labels are suggested, or not.
 
         For a document: the sense in which it has each label that has several, and what tells
-        that; then the nodes of the tree that were kept, the clusters reached, the slots that
-        gave each label its score, and what each word added to every decision on the way.
+        that; what a learned order made of it; then the nodes of the tree that were kept, the
+        clusters reached, the slots that gave each label its bare score, and what each word added
+        to every decision on the way.
         """
         served = service.model(request.model)
         document = service.document(served, request.text, request.features)
@@ -106,10 +108,10 @@ def _add_suggesting(routes: APIRouter, service: Service) -> None:
             found = served.explain(document, request.labels, request.limit, request.n_words)
             content = dataclasses.asdict(found)
             for label in content["labels"]:
-                label["bare_score"] = label["score"]
-                label["score"] = served.shown_score(label["bare_score"])
-                if label["sense"] is None:
-                    del label["sense"]
+                label["score"] = served.shown_score(label["score"])
+                for part in ("order", "sense"):
+                    if label[part] is None:
+                        del label[part]
             shown = _contributing(content["labels"])
             spans = [span for span in served.spans(document) if span[0] in shown]
             return {"model": served.name, **content, "spans": spans}

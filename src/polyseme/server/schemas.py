@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -180,7 +180,7 @@ class PathStep(BaseModel):
 
 
 class SlotPart(BaseModel):
-    """A slot that was reached, and what it gave to the score of its label.
+    """A slot that was reached, and what it gave to the bare score of its label.
 
     `margin` is null where the model has no weights to show.
     """
@@ -220,18 +220,51 @@ class SensePart(SuggestedSense):
     labels: list[TellingLabel]
 
 
+class OrderEffectPart(BaseModel):
+    """What one fact did for a label.
+
+    A fact is how well the label's best cluster fits (`path`), how clearly its own words speak
+    there (`slot`), in how many of its clusters it was reached (`reached`), or how many training
+    documents have it (`count`). `value` is that of the label, `typical` that of the median of the
+    document's candidates. `amount`, in log-odds, is what the label would lose if it were as
+    typical in this; below zero it would gain. `sentence` says it all.
+    """
+
+    fact: Literal["path", "slot", "reached", "count"]
+    value: float
+    typical: float
+    amount: float
+    sentence: str
+
+
+class OrderPart(BaseModel):
+    """Where the learned order put a label, and why.
+
+    `bare_place` and `place` are, from 1, where it stands among all labels that were reached: by
+    `bare_score`, and now. The first `n_candidates` were put in order. `effects` has the largest
+    first; each is of one fact alone, so they do not quite add up. Other labels have none.
+    """
+
+    bare_place: int
+    place: int
+    n_candidates: int
+    effects: list[OrderEffectPart]
+    sentence: str
+
+
 class LabelPart(Label):
     """A label, its reached slots best first, and its clusters that were not reached.
 
-    `score` is that of a suggestion, `bare_score` what the slots come to before it is turned into
-    a probability; both are null where no slot was reached. `sense` only for labels that have
-    several.
+    `score` is that of a suggestion. `bare_score` is what the slots come to; it is no probability,
+    and may exceed 1. Both are null where no slot was reached. `order` is only there if the model
+    has a learned order and the label was reached, `sense` only for labels that have several.
     """
 
     score: float | None
     bare_score: float | None
     slots: list[SlotPart]
     not_reached: list[int]
+    order: OrderPart | None = None
     sense: SensePart | None = None
 
 

@@ -138,9 +138,9 @@ class ServedModel:
         one = self._together([document])
         return self.tagger.explain(one, labels, n_labels=n_labels, n_features=n_words)
 
-    def shown_score(self, bare: float | None) -> float | None:
-        """Return a score of the classifier as suggestions show it: a probability, for texts."""
-        return None if bare is None else float(self.tagger.shown(bare))
+    def shown_score(self, score: float | None) -> float | None:
+        """Return a score of the classifier as suggestions show it; see `Tagger.shown`."""
+        return None if score is None else float(self.tagger.shown(score))
 
     def spans(self, document: Document) -> list[tuple[int, int, int]]:
         """Return (feature, start, end) for everything that counts in a text."""

@@ -66,7 +66,9 @@ class Service:
 
     def check_threshold(self, served: ServedModel, threshold: float | None) -> None:
         """Refuse a threshold that is no probability where scores are."""
-        if threshold is not None and served.tagger.takes_texts and not 0 <= threshold <= 1:
+        tagger = served.tagger
+        bounded = tagger.takes_texts or tagger.has_probabilities
+        if threshold is not None and bounded and not 0 <= threshold <= 1:
             raise Problem(422, "The threshold must be a probability from 0 to 1.")
 
     async def run(self, function: Callable[..., Result], *arguments: Any) -> Result:

@@ -1,4 +1,5 @@
-// Why a label is suggested: in which sense, words marked in the text, the way through the tree.
+// Why a label is suggested: in which sense, what the learned order made of it, words marked in the
+// text, the way through the tree.
 
 import { chosen, latestOnly, post } from "./api.js";
 import { find, labelChip, make, score } from "./dom.js";
@@ -6,8 +7,10 @@ import { find, labelChip, make, score } from "./dom.js";
 const STRENGTHS = 5;
 const N_LISTED = 8, N_TELLING = 6;
 const LEAST_TELLING = 0.1; // of what tells most
+const LEAST_EFFECT = 0.05; // on the log-odds of a label
 const SCORES = "A score says how strongly words speak for a step and for those before it; it is no probability.";
 const PERCENTAGE = " The label's percentage is: it says how often such scores were right in held-out texts.";
+const LEARNED = " The label's percentage is, and comes from the learned order; scores do not add up to it.";
 let run;
 
 export function begin({ showProblem }) {
@@ -67,11 +70,12 @@ function showWhy(text, { labels: [part], spans }) {
 
   find("why-content").replaceChildren(
     ...(part.sense ? senseParts(part) : []),
+    ...(part.order ? orderParts(part) : []),
     make("p", {}, make("a", { href: `#senses/${part.label}` }, `All about “${part.name}”`)),
     sentenceOfWay(slots),
     make("ol", { class: "plain path" }, buttons.map((button) => make("li", {}, button))),
     marked, listed,
-    make("p", { class: "quiet" }, SCORES + (chosen.hasProbabilities ? PERCENTAGE : "")));
+    make("p", { class: "quiet" }, SCORES + (part.order ? LEARNED : chosen.hasProbabilities ? PERCENTAGE : "")));
   select(slot.path.length);
 }
 
@@ -90,6 +94,16 @@ function senseParts({ sense }) {
 // What speaks against the sense, or hardly for it, is left out.
 const telling = (all) => all.filter(({ amount }) =>
   amount > 0 && amount >= LEAST_TELLING * Math.max(...all.map((one) => one.amount))).slice(0, N_TELLING);
+
+// What the learned order knows of a label beside its words; what hardly counts is left out.
+function orderParts({ order }) {
+  const effects = order.effects.filter(({ amount }) => Math.abs(amount) >= LEAST_EFFECT);
+  return [
+    make("p", { class: "order" }, order.sentence, effects.length ? " What counted there:" : ""),
+    ...(effects.length ? [make("ul", { class: "effects" }, effects.map(({ amount, sentence }) =>
+      make("li", { class: amount > 0 ? "for" : "against" }, sentence)))] : []),
+  ];
+}
 
 function sentenceOfWay([best, ...others]) {
   const link = ({ cluster }) => make("a", { href: `#map/${cluster}` }, `cluster ${cluster}`);
