@@ -208,6 +208,7 @@ def test_the_matcher_is_trained_once_where_drafts_of_folds_choose_the_slots():
         "Assigning labels",
         "Training the matcher again",
         "Training the ranker",
+        "Learning the order",
         "Finding senses",
     ]
 

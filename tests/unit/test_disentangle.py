@@ -21,7 +21,9 @@ HONEST_METHODS = [name for name in METHODS if name != "random"]
 @cache
 def fitted(**parameters):
     """A narrow beam: one cluster a document, so that a label's other cluster is out of reach."""
-    return XRLinear(beam_size=1, max_leaf_size=8, **parameters).fit(DATA.X, DATA.Y)
+    return XRLinear(beam_size=1, max_leaf_size=8, ordering="product", **parameters).fit(
+        DATA.X, DATA.Y
+    )
 
 
 def plain(**parameters):
@@ -179,7 +181,7 @@ def test_other_training_rows_gain_as_well(training_rows):
 
 def test_copies_merge_by_mean_sum_or_max_of_the_slots_visited():
     """With all clusters in the beam, every slot of a label is visited."""
-    model = XRLinear(beam_size=16, max_leaf_size=8).fit(DATA.X, DATA.Y)
+    model = XRLinear(beam_size=16, max_leaf_size=8, ordering="product").fit(DATA.X, DATA.Y)
     document = DATA.X_test[:20]
     scores = {
         merge: model.set_params(merge=merge).decision_function(document).toarray()
@@ -193,7 +195,9 @@ def test_copies_merge_by_mean_sum_or_max_of_the_slots_visited():
 
 @pytest.mark.parametrize("merge", ["mean", "sum", "max"])
 def test_the_parts_one_by_one_score_like_the_whole(merge):
-    model = XRLinear(beam_size=4, max_leaf_size=8, merge=merge).fit(DATA.X, DATA.Y)
+    model = XRLinear(beam_size=4, max_leaf_size=8, merge=merge, ordering="product").fit(
+        DATA.X, DATA.Y
+    )
     in_parts = copy(model)
     assert in_parts._walk is not None
     in_parts._walk = None

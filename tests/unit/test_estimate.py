@@ -64,7 +64,11 @@ LARGER = {
     "n_similarities": 300_000.0,
 }
 # Larger trees have smaller clusters, and documents share the entries of X: these may fall.
-MAY_FALL = {("level_sizes", "Training the ranker"), ("n_documents", "prediction")}
+MAY_FALL = {
+    ("level_sizes", "Training the ranker"),
+    ("level_sizes", "Learning the order"),
+    ("n_documents", "prediction"),
+}
 
 
 def costs(size: JobSize) -> dict[str, float]:

@@ -384,6 +384,7 @@ def test_the_model_knows_what_it_was_trained_on(model):
         "Assigning labels",
         "Training the matcher again",
         "Training the ranker",
+        "Learning the order",
         "Finding senses",
     ]
 

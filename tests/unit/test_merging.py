@@ -77,6 +77,7 @@ def overlapping_model(seed=0, *, n_documents=120, n_labels=40, **parameters):
         "beam_size": 5,
         "copies": 3,
         "assignment": "closed_form",
+        "ordering": "product",
         "n_jobs": 2,
         "verbose": 0,
     }

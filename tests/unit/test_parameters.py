@@ -8,6 +8,7 @@ from polyseme import XRLinear
 from polyseme.backbones.linear.weights import LinearTraining
 from polyseme.estimators.parameters import NONE, RENAMED, check_parameters, number_above
 from polyseme.machine.threads import count_jobs, count_threads
+from polyseme.metrics import propensities
 from polyseme.partition.assignment import AssignmentPlan
 from polyseme.training.disentangle import TrainingPlan
 
@@ -30,10 +31,12 @@ CHOICES = {
     "training_rows": ("teacher-forcing", "matcher-aware", "both"),
     "activation": ("l3-hinge", "sigmoid", "none"),
     "senses": ("induce", "none"),
+    "ordering": ("learned", "product"),
     "merge": ("mean", "sum", "max"),
     "weight_bits": (8, 32),
     "verbose": (0, 1),
 }
+SHARES = ("favour_rare",)
 FOLDS = "match_folds"
 SWITCHES = ("finetune_matcher", "sense_positives")
 
@@ -46,7 +49,7 @@ def refused(name, value):
 
 
 def test_every_parameter_is_looked_at_here():
-    known = {*WHOLE, *NUMBERS, *CHOICES, *SWITCHES, FOLDS, "n_jobs"}
+    known = {*WHOLE, *NUMBERS, *SHARES, *CHOICES, *SWITCHES, FOLDS, "n_jobs"}
     assert set(inspect.signature(XRLinear).parameters) == known == set(XRLinear._constraints)
 
 
@@ -64,6 +67,14 @@ def test_another_estimator_brings_its_own_constraints():
         check_parameters(Baker(heat=9))
     with pytest.raises(ValueError, match=r"^copies must be"):
         check_parameters(Baker(copies=0))
+
+
+@pytest.mark.parametrize("name", SHARES)
+def test_a_share_is_a_number_from_0_to_1(name):
+    for value in (0, 0.3, 1):
+        check_parameters(XRLinear(**{name: value}))
+    for value in (-0.1, 1.1, float("nan"), "0.5", None, True):
+        assert "a share from 0 to 1" in refused(name, value)
 
 
 def test_the_defaults_are_fine():
@@ -198,6 +209,16 @@ def test_jobs_that_cannot_be_counted_are_refused(value):
     assert "None or -1 for all cores" in refused("n_jobs", value)
 
 
+def test_rare_labels_count_for_more_where_they_are_favoured():
+    counts = np.array([1, 50], dtype=np.int64)
+    assert XRLinear()._plan(counts, 100).label_weights is None
+    rare, frequent = XRLinear(favour_rare=1.0)._plan(counts, 100).label_weights
+    assert rare == pytest.approx(propensities(counts, 100).inverse[0], rel=1e-5)
+    assert rare > frequent > 1
+    half = XRLinear(favour_rare=0.5)._plan(counts, 100).label_weights
+    assert half == pytest.approx(np.sqrt([rare, frequent]), rel=1e-5)
+
+
 def test_every_parameter_reaches_those_who_need_it():
     others = {
         "copies": 3,
@@ -218,7 +239,7 @@ def test_every_parameter_reaches_those_who_need_it():
     assert matcher.how == ranker.how == how
     assert matcher.activation == ranker.activation == "sigmoid"
     assert matcher.beam_size == 7
-    assert model._plan() == TrainingPlan(
+    assert model._plan(np.ones(5, dtype=np.int64), 5) == TrainingPlan(
         AssignmentPlan("adaptive", 3, 11),
         beam_size=7,
         rounds=2,

@@ -315,6 +315,7 @@ class PartitionedClassifier(Predicting):
     ) -> None:
         """Train on checked documents. Whatever fails leaves the earlier model as it was."""
         run = self._run()
+        label_counts = np.bincount(labels.columns, minlength=labels.n_columns)
         with progress:
             with progress.phase(phases.LABEL_TREE) as step:
                 tree, clusters = LabelTree.build(
@@ -331,7 +332,7 @@ class PartitionedClassifier(Predicting):
                 clusters,
                 self.make_matcher,
                 self.make_ranker,
-                self._plan(np.bincount(labels.columns, minlength=labels.n_columns), labels.n_rows),
+                self._plan(label_counts, documents.n_rows),
                 run,
                 progress,
             )
@@ -348,7 +349,7 @@ class PartitionedClassifier(Predicting):
             }
             for made in found.assignments
         ]
-        self.label_counts_ = np.bincount(labels.columns, minlength=labels.n_columns)
+        self.label_counts_ = label_counts
         self.slot_documents_ = (
             self.label_counts_[found.clusters.labels]
             if found.slot_documents is None

@@ -35,7 +35,7 @@ def all_parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:
     return {
         name: value
         for name, value in found.items()
-        if name not in NOT_OF_METHOD and AS_IN_THE_PAPER.get(name) != value
+        if name not in NOT_OF_METHOD and (name, value) not in AS_IN_THE_PAPER.items()
     }
 
 

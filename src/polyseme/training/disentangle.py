@@ -25,7 +25,7 @@ from polyseme.training.cross_matching import cross_match, usable_folds
 __all__ = ["Disentangled", "TrainingPlan", "disentangle", "what_the_ranker_sees"]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class TrainingPlan:
     """How labels are disentangled.
 
