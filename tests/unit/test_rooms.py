@@ -33,6 +33,7 @@ LAYERS = [
     "cost",
     "suggestions",
     "text",
+    "tuning",
     "polyseme",
     "tagger",
     "demo",

@@ -1,0 +1,205 @@
+"""Which settings are tried next, and on how many documents: successive halving by the clock.
+
+The first settings are tried on samples that grow up to all documents; that tells what everything
+costs. Then many are tried on the smallest sample, the better half of them on the next, and so on.
+Each sample may take its part of the time that is left, but for what one training on all documents
+takes. On all documents settings are tried in the order of their promise, as far as they fit.
+
+Time is that of the trials, whenever they were made: a search that was stopped goes on as if it had
+not been.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from typing import NoReturn, Protocol
+
+from polyseme.machine.quantities import spoken_seconds
+from polyseme.tuning.candidates import Parameters
+from polyseme.tuning.journal import Journal, Limits, Trial
+from polyseme.tuning.trials import Measured, OutOfTimeError
+
+__all__ = ["Audience", "Search", "TriesOut"]
+
+GRACE = 0.1  # of the budget: what a trial may run over it, before it is stopped
+RESERVE = 1.2  # times a training on all documents, that trials on samples leave
+GROWTH = 1.2  # times what would be in proportion, where nothing is known of larger samples
+PATIENCE = 1.5  # times what a trial had before it was stopped, for it to be tried again
+
+
+class TriesOut(Protocol):
+    """Makes trials; see `Laboratory`."""
+
+    def try_out(
+        self, parameters: Parameters, n_documents: int, is_late: Callable[[], bool]
+    ) -> Measured:
+        """Train and measure, or raise `OutOfTimeError`."""
+
+    def estimate(self, parameters: Parameters) -> Measured:
+        """Say what training would take."""
+
+
+class Audience(Protocol):
+    """Is shown what goes on."""
+
+    def begins(self, parameters: Parameters, n_documents: int, spent: float) -> None:
+        """Hear that a trial begins; one on 0 documents is an estimate."""
+
+    def ended(self, trial: Trial) -> None:
+        """Hear of a trial that was made now, or of an earlier one that is counted in."""
+
+
+class Search:
+    """A search among settings within a budget of time.
+
+    Parameters
+    ----------
+    candidates : list of dict
+        In the order in which they are tried; the first is what others have to be better than.
+    sizes : list of int
+        Documents of the samples, in ascending order; the last one is all.
+    laboratory : TriesOut
+    journal : Journal
+        Has earlier trials, and keeps those to come.
+    limits : Limits
+    budget : float
+        In seconds.
+    clock : callable
+        Tells seconds.
+    audience : Audience
+    """
+
+    def __init__(
+        self,
+        candidates: Sequence[Parameters],
+        sizes: Sequence[int],
+        laboratory: TriesOut,
+        journal: Journal,
+        limits: Limits,
+        budget: float,
+        clock: Callable[[], float],
+        audience: Audience,
+    ) -> None:
+        self._candidates, self._sizes = candidates, sizes
+        self._laboratory, self._journal, self._limits = laboratory, journal, limits
+        self._budget, self._clock, self._audience = budget, clock, audience
+        self.spent = 0.0
+
+    def run(self) -> str:
+        """Search; return what should be known about how far it got, if anything.
+
+        Raises
+        ------
+        ValueError
+            If not even the first settings fit into the budget, or none into the limits.
+        """
+        first = self._first_allowed()
+        costs: list[Trial] = []
+        for size in self._sizes:
+            costs.append(self._first_trial(first, size, costs))
+        queue = [parameters for parameters in self._candidates if parameters != first]
+        for place in range(len(self._sizes)):
+            tried = self._round(queue, place, costs)
+            finished = [trial for trial in tried if trial.score is not None]
+            finished.sort(key=lambda trial: -(trial.score or 0.0))
+            queue = [trial.parameters for trial in finished[: math.ceil(len(finished) / 2)]]
+        return "" if finished else self._advice(costs)
+
+    @property
+    def _left(self) -> float:
+        return self._budget - self.spent
+
+    def _first_allowed(self) -> Parameters:
+        for parameters in self._candidates:
+            if self._is_allowed(parameters):
+                return parameters
+            if self._left <= 0:
+                break
+        raise ValueError(
+            "none of the settings that there was time to look at stays within the limits of "
+            "memory and model size; allow more."
+        )
+
+    def _is_allowed(self, parameters: Parameters) -> bool:
+        return not self._limits or not self._limits.objection(self._trial(parameters, 0))
+
+    def _first_trial(self, first: Parameters, size: int, smaller: Sequence[Trial]) -> Trial:
+        """Try the first settings, unless that is known to take too long."""
+        if smaller:
+            known = smaller[-1]
+            of_all = GROWTH * known.seconds * self._sizes[-1] / known.n_documents
+            if self.spent + of_all > self._budget:
+                self._refuse(f"about {spoken_seconds(of_all)}", self.spent + GROWTH * of_all)
+        trial = self._trial(first, size)
+        if trial.score is None:
+            taken = self.spent * self._sizes[-1] / size
+            self._refuse(f"more than {spoken_seconds(taken)}", 2 * taken)
+        return trial
+
+    def _refuse(self, takes: str, needed: float) -> NoReturn:
+        raise ValueError(
+            f"a budget of {spoken_seconds(self._budget)} is too small: the first settings alone "
+            f"take {takes} on all {self._sizes[-1]:,} documents; give at least {_budget(needed)}."
+        )
+
+    def _round(
+        self, queue: Sequence[Parameters], place: int, costs: Sequence[Trial]
+    ) -> list[Trial]:
+        """Try settings on a sample, in their order, as far as its part of the time allows."""
+        end = self._budget
+        n_later = len(self._sizes) - place - 1
+        if n_later:
+            free = self._left - RESERVE * costs[-1].seconds
+            end = self.spent + max(0.0, free) / (n_later + 1)
+        tried: list[Trial] = []
+        for parameters in queue:
+            if place == 0:
+                known = [trial.seconds for trial in (costs[0], *tried)]
+                expected = sum(known) / len(known)
+            else:
+                before = self._journal.find(parameters, self._sizes[place - 1])
+                growth = costs[place].seconds / max(costs[place - 1].seconds, 1e-9)
+                expected = growth * before.seconds if before is not None else 0.0
+            if self.spent + expected <= end and (place > 0 or self._is_allowed(parameters)):
+                tried.append(self._trial(parameters, self._sizes[place]))
+        return tried
+
+    def _trial(self, parameters: Parameters, n_documents: int) -> Trial:
+        """Return an earlier trial, or make one; either way it counts."""
+        found = self._journal.find(parameters, n_documents)
+        was_stopped = found is not None and found.score is None and n_documents > 0
+        if found is None or (was_stopped and self._left > PATIENCE * found.seconds):
+            found = self._new_trial(parameters, n_documents)
+        self.spent += found.seconds
+        self._audience.ended(found)
+        return found
+
+    def _new_trial(self, parameters: Parameters, n_documents: int) -> Trial:
+        self._audience.begins(parameters, n_documents, self.spent)
+        began = self._clock()
+        deadline = began + self._left + GRACE * self._budget
+        try:
+            measured = (
+                self._laboratory.try_out(parameters, n_documents, lambda: self._clock() > deadline)
+                if n_documents
+                else self._laboratory.estimate(parameters)
+            )
+        except OutOfTimeError:
+            measured = Measured()
+        trial = Trial(parameters, n_documents, self._clock() - began, **asdict(measured))
+        self._journal.add(trial)
+        return trial
+
+    def _advice(self, costs: Sequence[Trial]) -> str:
+        needed = sum(trial.seconds for trial in costs) + 2 * RESERVE * costs[-1].seconds
+        return (
+            f"The budget of {spoken_seconds(self._budget)} left no time to try other settings on "
+            f"all documents; {_budget(max(needed, 1.5 * self._budget))} would."
+        )
+
+
+def _budget(seconds: float) -> str:
+    """Return a time as it is given."""
+    return f"{math.ceil(seconds)}s" if seconds <= 120 else f"{math.ceil(seconds / 60)}m"
