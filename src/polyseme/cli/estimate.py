@@ -135,8 +135,8 @@ def _least_memory(data: Path) -> int:
 def _refuse_data(data: Path, smallest: int, available: int, as_json: bool) -> None:
     sentence = (
         f"Does NOT fit: the data alone need about {spoken_bytes(smallest)}, and "
-        f"{spoken_bytes(available)} of memory are available. Train on fewer documents, or on fewer "
-        "features a document."
+        f"{spoken_bytes(available)} of memory are available. Train on fewer documents, or on "
+        "fewer features a document."
     )
     if as_json:
         print_json(

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import NoReturn, Protocol
 
 from polyseme.machine.quantities import spoken_seconds
@@ -85,6 +85,8 @@ class Search:
         self._candidates, self._sizes = candidates, sizes
         self._laboratory, self._journal, self._limits = laboratory, journal, limits
         self._budget, self._clock, self._audience = budget, clock, audience
+        self._costs: list[Trial] = []  # the first settings on every sample
+        self._estimates: list[float] = []  # seconds that they took
         self.spent = 0.0
 
     def run(self) -> str:
@@ -96,16 +98,15 @@ class Search:
             If not even the first settings fit into the budget, or none into the limits.
         """
         first = self._first_allowed()
-        costs: list[Trial] = []
         for size in self._sizes:
-            costs.append(self._first_trial(first, size, costs))
+            self._costs.append(self._first_trial(first, size))
         queue = [parameters for parameters in self._candidates if parameters != first]
         for place in range(len(self._sizes)):
-            tried = self._round(queue, place, costs)
-            finished = [trial for trial in tried if trial.score is not None]
+            finished = [trial for trial in self._round(queue, place) if trial.score is not None]
             finished.sort(key=lambda trial: -(trial.score or 0.0))
-            queue = [trial.parameters for trial in finished[: math.ceil(len(finished) / 2)]]
-        return "" if finished else self._advice(costs)
+            allowed = [t.parameters for t in finished if not self._limits.objection(t)]
+            queue = allowed[: math.ceil(len(allowed) / 2)]
+        return "" if finished else self._advice()
 
     @property
     def _left(self) -> float:
@@ -123,12 +124,17 @@ class Search:
         )
 
     def _is_allowed(self, parameters: Parameters) -> bool:
-        return not self._limits or not self._limits.objection(self._trial(parameters, 0))
+        """Whether settings stay within the limit of memory, by estimate."""
+        if self._limits.memory is None:
+            return True
+        estimate = self._trial(parameters, 0)
+        self._estimates.append(estimate.seconds)
+        return not self._limits.objection(estimate)
 
-    def _first_trial(self, first: Parameters, size: int, smaller: Sequence[Trial]) -> Trial:
+    def _first_trial(self, first: Parameters, size: int) -> Trial:
         """Try the first settings, unless that is known to take too long."""
-        if smaller:
-            known = smaller[-1]
+        if self._costs:
+            known = self._costs[-1]
             of_all = GROWTH * known.seconds * self._sizes[-1] / known.n_documents
             if self.spent + of_all > self._budget:
                 self._refuse(f"about {spoken_seconds(of_all)}", self.spent + GROWTH * of_all)
@@ -144,27 +150,33 @@ class Search:
             f"take {takes} on all {self._sizes[-1]:,} documents; give at least {_budget(needed)}."
         )
 
-    def _round(
-        self, queue: Sequence[Parameters], place: int, costs: Sequence[Trial]
-    ) -> list[Trial]:
+    def _round(self, queue: Sequence[Parameters], place: int) -> list[Trial]:
         """Try settings on a sample, in their order, as far as its part of the time allows."""
         end = self._budget
         n_later = len(self._sizes) - place - 1
         if n_later:
-            free = self._left - RESERVE * costs[-1].seconds
+            free = self._left - RESERVE * self._costs[-1].seconds
             end = self.spent + max(0.0, free) / (n_later + 1)
+        # The smallest sample takes little memory; what fails on it need not be estimated.
+        is_estimated = place == min(1, len(self._sizes) - 1)
         tried: list[Trial] = []
         for parameters in queue:
-            if place == 0:
-                known = [trial.seconds for trial in (costs[0], *tried)]
-                expected = sum(known) / len(known)
-            else:
-                before = self._journal.find(parameters, self._sizes[place - 1])
-                growth = costs[place].seconds / max(costs[place - 1].seconds, 1e-9)
-                expected = growth * before.seconds if before is not None else 0.0
-            if self.spent + expected <= end and (place > 0 or self._is_allowed(parameters)):
+            expected = self._expected_seconds(parameters, place, tried)
+            if is_estimated:
+                expected += _mean(self._estimates)
+            if self.spent + expected <= end and (not is_estimated or self._is_allowed(parameters)):
                 tried.append(self._trial(parameters, self._sizes[place]))
         return tried
+
+    def _expected_seconds(
+        self, parameters: Parameters, place: int, tried: Sequence[Trial]
+    ) -> float:
+        """Return what a trial will take: by a smaller one of its own, or by others as large."""
+        if place == 0:
+            return _mean([trial.seconds for trial in (self._costs[0], *tried)])
+        before = self._journal.find(parameters, self._sizes[place - 1])
+        growth = self._costs[place].seconds / max(self._costs[place - 1].seconds, 1e-9)
+        return growth * before.seconds if before is not None else 0.0
 
     def _trial(self, parameters: Parameters, n_documents: int) -> Trial:
         """Return an earlier trial, or make one; either way it counts."""
@@ -188,16 +200,31 @@ class Search:
             )
         except OutOfTimeError:
             measured = Measured()
+        measured = replace(measured, model_bytes=self._bytes_of_all(measured, n_documents))
         trial = Trial(parameters, n_documents, self._clock() - began, **asdict(measured))
         self._journal.add(trial)
         return trial
 
-    def _advice(self, costs: Sequence[Trial]) -> str:
-        needed = sum(trial.seconds for trial in costs) + 2 * RESERVE * costs[-1].seconds
+    def _bytes_of_all(self, measured: Measured, n_documents: int) -> int | None:
+        """Return how large the model of all documents is, if models grow as the first does."""
+        if measured.model_bytes is None or len(self._costs) < len(self._sizes) or not n_documents:
+            return measured.model_bytes
+        same = self._costs[self._sizes.index(n_documents)].model_bytes
+        whole = self._costs[-1].model_bytes
+        return int(measured.model_bytes * whole / same) if same and whole else None
+
+    def _advice(self) -> str:
+        of_all = self._costs[-1].seconds
+        needed = sum(trial.seconds for trial in self._costs) + 2 * RESERVE * of_all
+        within = "" if self._limits == Limits() else " and the limits"
         return (
-            f"The budget of {spoken_seconds(self._budget)} left no time to try other settings on "
-            f"all documents; {_budget(max(needed, 1.5 * self._budget))} would."
+            f"Within the budget{within} no other settings were tried on all documents; "
+            f"{_budget(max(needed, 1.5 * self._budget))} would give time for some."
         )
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values) if values else 0.0
 
 
 def _budget(seconds: float) -> str:

@@ -34,7 +34,8 @@ class Trial:
         On the held-out documents, in percent; None of an estimate, and of a trial that was stopped
         because it took too long.
     model_bytes, peak_bytes : int or None
-        What a model of all documents takes on disk, and training it in memory, as far as known.
+        What a model of all documents takes on disk, scaled from samples as the first settings'
+        models grow, and training it in memory, as far as known.
     """
 
     parameters: Parameters
@@ -67,9 +68,6 @@ class Limits:
 
     memory: int | None = None
     model_size: int | None = None
-
-    def __bool__(self) -> bool:
-        return self != Limits()
 
     def objection(self, trial: Trial) -> str:
         """Return why settings are out, or nothing."""

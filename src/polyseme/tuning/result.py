@@ -16,8 +16,9 @@ from polyseme.tuning.candidates import Parameters
 from polyseme.tuning.journal import Limits, Trial
 from polyseme.tuning.showing import difference, trial_columns, trial_rows
 
-__all__ = ["TuningResult", "classifier_of"]
+__all__ = ["FIRST_WORDS", "TuningResult", "classifier_of"]
 
+FIRST_WORDS = "# Found by polyseme.tune"  # of a file of settings
 OF_THE_MACHINE = ("n_jobs", "verbose")  # parameters that have to do with no model
 
 
@@ -37,7 +38,7 @@ class TuningResult:
     baseline_parameters : dict
         The same of the given estimator.
     baseline_score : float or None
-        Its score; None if it is beyond the limits.
+        Its score; None if it was not tried, being beyond the limit of memory.
     trials : tuple of Trial
         In the order in which they were made.
     n_documents, n_held_out : int
@@ -73,13 +74,21 @@ class TuningResult:
     def summary(self) -> str:
         """What was gained, in a sentence."""
         where = f"on {self.n_held_out:,} held-out documents"
+        out = [trial.parameters for trial in self.trials if self.limits.objection(trial)]
+        n_out = len({repr(parameters) for parameters in out})
         took = f"{len(self.trials)} trials took {spoken_seconds(self.seconds)}"
+        took += f", {n_out} settings were beyond the limits" if n_out else ""
         found = f"{self.metric} {self.best_score:.2f} {where}"
         if self.baseline_score is None:
             return f"{found}; the given settings are beyond the limits. {took}."
         if self.best_parameters == self.baseline_parameters:
             return f"{found}: nothing was better than the given settings. {took}."
-        return f"{found}, {self.gain:+.2f} against {self.baseline_score:.2f} as given. {took}."
+        given = (
+            "of the given ones, which are beyond the limits"
+            if self.baseline_parameters in out
+            else "as given"
+        )
+        return f"{found}, {self.gain:+.2f} against {self.baseline_score:.2f} {given}. {took}."
 
     def best_estimator(self) -> Any:
         """Return an untrained copy of the given estimator with the best parameters."""
@@ -99,7 +108,7 @@ class TuningResult:
             for name, value in classifier.get_params(deep=False).items()
             if name in self.best_parameters or value != known[name].default
         }
-        lines = [f"# Found by polyseme.tune, seed {self.random_state}.", f"# {self.summary}"]
+        lines = [f"{FIRST_WORDS}, seed {self.random_state}.", f"# {self.summary}"]
         lines += [
             f"{name} = {json.dumps(value)}"
             for name, value in settings.items()

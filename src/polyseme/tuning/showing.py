@@ -29,15 +29,20 @@ def trial_rows(
 ) -> list[tuple[str, ...]]:
     """Return the trials as rows of a table, those of most documents and the best first.
 
-    Settings that are out come last, with the reason in the place of the score.
+    Settings that are out come last, with the reason. The given ones are always among the rows.
     """
 
     def order(trial: Trial) -> tuple[bool, int, float]:
         is_out = trial.score is None or bool(limits.objection(trial))
         return is_out, -trial.n_documents, -(trial.score or 0.0)
 
-    shown = [trial for trial in trials if trial.n_documents or limits.objection(trial)]
-    return [_row(trial, baseline, limits) for trial in sorted(shown, key=order)[:most]]
+    ranked = sorted(
+        (trial for trial in trials if trial.n_documents or limits.objection(trial)), key=order
+    )
+    shown = ranked[:most]
+    if not any(trial.parameters == baseline for trial in shown):
+        shown[most - 1 :] = [t for t in ranked[most:] if t.parameters == baseline][:1]
+    return [_row(trial, baseline, limits) for trial in shown]
 
 
 def difference(parameters: Mapping[str, Any], baseline: Mapping[str, Any]) -> str:

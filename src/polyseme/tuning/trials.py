@@ -43,7 +43,7 @@ class Measured:
     score : float or None
         In percent; None of a trial that was stopped, and of an estimate.
     model_bytes : int or None
-        Of a model of all documents; None where it is not known.
+        Of the model that was trained; None where the backbone cannot be saved.
     peak_bytes : int or None
         Memory that training on all documents takes; only an estimate knows.
     """
@@ -118,16 +118,13 @@ class Laboratory:
         X, Y = self._held_out
         top_labels, _ = model.predict_top_k(X, self.metric.k)
         score = self.metric(top_labels, Y, self._propensities)
-        return Measured(
-            score, self._model_bytes(model) if n_documents == self.n_training else None
-        )
+        return Measured(score, self._model_bytes(model))
 
     def estimate(self, parameters: Parameters) -> Measured:
-        """Estimate what training on all documents would take."""
+        """Estimate the memory that training on all documents would take."""
         model = with_parameters(self.estimator, parameters)
-        found = estimate_training(model, self.documents, self.labels)
-        peak = None if found.peak_bytes is None else int(found.peak_bytes.about)
-        return Measured(None, int(found.model_bytes.about), peak)
+        peak = estimate_training(model, self.documents, self.labels).peak_bytes
+        return Measured(peak_bytes=None if peak is None else int(peak.about))
 
     def fingerprint(self) -> str:
         """Return a number that other features or labels would hardly have."""
@@ -144,11 +141,11 @@ class Laboratory:
         return digest.hexdigest()
 
     def _model_bytes(self, model: PartitionedClassifier) -> int | None:
-        """Return what the model of all documents would take, by one of nearly all."""
         arrays = arrays_of(model)
         if not arrays:
             return None
         n_bytes = sum(array.nbytes for array in arrays.values())
+        # Held-out documents come on top in the end.
         return int(n_bytes * self.documents.n_rows / self.n_training + self._sense_bytes)
 
     @cached_property
