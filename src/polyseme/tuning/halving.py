@@ -5,8 +5,8 @@ costs. Then many are tried on the smallest sample, the better half of them on th
 Each sample may take its part of the time that is left, but for what one training on all documents
 takes. On all documents settings are tried in the order of their promise, as far as they fit.
 
-Time is that of the trials, whenever they were made: a search that was stopped goes on as if it had
-not been.
+Earlier trials are counted in when their turn comes, with what they took: a search that was stopped
+goes on as if it had not been.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ __all__ = ["Audience", "Search", "TriesOut"]
 
 GRACE = 0.1  # of the budget: what a trial may run over it, before it is stopped
 RESERVE = 1.2  # times a training on all documents, that trials on samples leave
-GROWTH = 1.2  # times what would be in proportion, where nothing is known of larger samples
+MARGIN = 1.2  # times what a trial is expected to take, if that was scaled from a smaller one
 PATIENCE = 1.5  # times what a trial had before it was stopped, for it to be tried again
 
 
@@ -87,7 +87,7 @@ class Search:
         self._budget, self._clock, self._audience = budget, clock, audience
         self._costs: list[Trial] = []  # the first settings on every sample
         self._estimates: list[float] = []  # seconds that they took
-        self.spent = 0.0
+        self._spent = 0.0  # on the trials that were asked for, whenever they were made
 
     def run(self) -> str:
         """Search; return what should be known about how far it got, if anything.
@@ -101,16 +101,19 @@ class Search:
         for size in self._sizes:
             self._costs.append(self._first_trial(first, size))
         queue = [parameters for parameters in self._candidates if parameters != first]
+        most = len(queue)
         for place in range(len(self._sizes)):
-            finished = [trial for trial in self._round(queue, place) if trial.score is not None]
+            tried = self._round(queue, place, most)
+            finished = [trial for trial in tried if trial.score is not None]
             finished.sort(key=lambda trial: -(trial.score or 0.0))
-            allowed = [t.parameters for t in finished if not self._limits.objection(t)]
-            queue = allowed[: math.ceil(len(allowed) / 2)]
+            queue = [t.parameters for t in finished if not self._limits.objection(t)]
+            most = math.ceil(len(queue) / 2)
         return "" if finished else self._advice()
 
     @property
     def _left(self) -> float:
-        return self._budget - self.spent
+        """Seconds that new trials may take."""
+        return self._budget - self._journal.seconds
 
     def _first_allowed(self) -> Parameters:
         for parameters in self._candidates:
@@ -134,13 +137,14 @@ class Search:
     def _first_trial(self, first: Parameters, size: int) -> Trial:
         """Try the first settings, unless that is known to take too long."""
         if self._costs:
-            known = self._costs[-1]
-            of_all = GROWTH * known.seconds * self._sizes[-1] / known.n_documents
-            if self.spent + of_all > self._budget:
-                self._refuse(f"about {spoken_seconds(of_all)}", self.spent + GROWTH * of_all)
+            seconds_each = MARGIN * self._costs[-1].seconds / self._costs[-1].n_documents
+            to_come = seconds_each * sum(other for other in self._sizes if other >= size)
+            if self._spent + to_come > self._budget:
+                of_all = spoken_seconds(seconds_each * self._sizes[-1])
+                self._refuse(f"about {of_all}", MARGIN * (self._spent + to_come))
         trial = self._trial(first, size)
         if trial.score is None:
-            taken = self.spent * self._sizes[-1] / size
+            taken = self._spent * self._sizes[-1] / size
             self._refuse(f"more than {spoken_seconds(taken)}", 2 * taken)
         return trial
 
@@ -150,13 +154,13 @@ class Search:
             f"take {takes} on all {self._sizes[-1]:,} documents; give at least {_budget(needed)}."
         )
 
-    def _round(self, queue: Sequence[Parameters], place: int) -> list[Trial]:
-        """Try settings on a sample, in their order, as far as its part of the time allows."""
+    def _round(self, queue: Sequence[Parameters], place: int, most: int) -> list[Trial]:
+        """Try at most so many settings on a sample, in their order, in its part of the time."""
         end = self._budget
         n_later = len(self._sizes) - place - 1
         if n_later:
-            free = self._left - RESERVE * self._costs[-1].seconds
-            end = self.spent + max(0.0, free) / (n_later + 1)
+            free = self._budget - self._spent - RESERVE * self._costs[-1].seconds
+            end = self._spent + max(0.0, free) / (n_later + 1)
         # The smallest sample takes little memory; what fails on it need not be estimated.
         is_estimated = place == min(1, len(self._sizes) - 1)
         tried: list[Trial] = []
@@ -164,7 +168,13 @@ class Search:
             expected = self._expected_seconds(parameters, place, tried)
             if is_estimated:
                 expected += _mean(self._estimates)
-            if self.spent + expected <= end and (not is_estimated or self._is_allowed(parameters)):
+            is_known = self._journal.find(parameters, self._sizes[place]) is not None
+            if (
+                len(tried) < most
+                and self._spent + expected <= end
+                and (is_known or expected <= self._left)
+                and (not is_estimated or self._is_allowed(parameters))
+            ):
                 tried.append(self._trial(parameters, self._sizes[place]))
         return tried
 
@@ -176,7 +186,7 @@ class Search:
             return _mean([trial.seconds for trial in (self._costs[0], *tried)])
         before = self._journal.find(parameters, self._sizes[place - 1])
         growth = self._costs[place].seconds / max(self._costs[place - 1].seconds, 1e-9)
-        return growth * before.seconds if before is not None else 0.0
+        return MARGIN * growth * before.seconds if before is not None else 0.0
 
     def _trial(self, parameters: Parameters, n_documents: int) -> Trial:
         """Return an earlier trial, or make one; either way it counts."""
@@ -184,12 +194,12 @@ class Search:
         was_stopped = found is not None and found.score is None and n_documents > 0
         if found is None or (was_stopped and self._left > PATIENCE * found.seconds):
             found = self._new_trial(parameters, n_documents)
-        self.spent += found.seconds
+        self._spent += found.seconds
         self._audience.ended(found)
         return found
 
     def _new_trial(self, parameters: Parameters, n_documents: int) -> Trial:
-        self._audience.begins(parameters, n_documents, self.spent)
+        self._audience.begins(parameters, n_documents, self._journal.seconds)
         began = self._clock()
         deadline = began + self._left + GRACE * self._budget
         try:

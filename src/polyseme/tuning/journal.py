@@ -99,6 +99,11 @@ class Journal:
             self._read(path)
         self._write()  # what cannot be written is known before the work begins
 
+    @property
+    def seconds(self) -> float:
+        """What all trials took."""
+        return sum(trial.seconds for trial in self.trials)
+
     def find(self, parameters: Parameters, n_documents: int) -> Trial | None:
         """Return the last trial of these settings on so many documents."""
         wanted = [

@@ -154,7 +154,7 @@ def tune(
     )
 
     def result(note: str) -> TuningResult | None:
-        return _result(estimator, laboratory, candidates[0], journal, limits, search.spent, note)
+        return _result(estimator, laboratory, candidates[0], journal, limits, note)
 
     try:
         with showing:
@@ -226,7 +226,6 @@ def _result(
     baseline: Parameters,
     journal: Journal,
     limits: Limits,
-    seconds: float,
     note: str,
 ) -> TuningResult | None:
     """Return what was found; nothing if no settings were tried on all documents."""
@@ -249,7 +248,7 @@ def _result(
         trials=tuple(journal.trials),
         n_documents=laboratory.n_training,
         n_held_out=laboratory.n_held_out,
-        seconds=seconds,
+        seconds=journal.seconds,
         random_state=laboratory.seed,
         note=note,
         limits=limits,
