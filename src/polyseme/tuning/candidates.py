@@ -65,7 +65,9 @@ def draw_candidates(
     baseline = {name: own[name] for name in space}
     known = [baseline]
     for good in estimator.tuned_first:
-        candidate = baseline | {name: good[name] for name in space if name in good}
+        candidate = baseline | {
+            name: value for name, value in good.items() if value in space.get(name, ())
+        }
         if candidate not in known:
             known.append(candidate)
     found = known[:n_candidates]

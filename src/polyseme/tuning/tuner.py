@@ -60,7 +60,8 @@ def tune(
     max_model_size: float | str | None = None,
     held_out: float = 0.1,
     n_candidates: int = N_CANDIDATES,
-    propensity_constants: tuple[float, float] = (0.55, 1.5),
+    a: float = 0.55,
+    b: float = 1.5,
     state: str | os.PathLike[str] | None = None,
     random_state: int | None = None,
     verbose: int = 1,
@@ -91,8 +92,8 @@ def tune(
         Share of the documents that all trials are measured on, 10,000 at most.
     n_candidates : int, default=64
         Most settings to try.
-    propensity_constants : pair of float
-        See `polyseme.metrics.propensities`.
+    a, b : float
+        Constants of PSP and PSnDCG, see `polyseme.metrics.propensities`.
     state : path, optional
         JSON file that keeps the trials. A search whose file is there goes on from it, with the
         time that is left of `budget`; one with other data or another estimator is refused.
@@ -138,7 +139,8 @@ def tune(
         measured_by,
         float(held_out),
         int(seed),
-        *propensity_constants,
+        a,
+        b,
     )
     journal = Journal(None if state is None else Path(state), _about(laboratory, values))
     showing = Showing(str(measured_by), candidates[0], limits, seconds, bool(verbose))
