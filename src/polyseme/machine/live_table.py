@@ -23,22 +23,31 @@ class LiveTable:
         All but the last are numbers.
     content : callable
         Returns the rows and the line below them; is asked again and again.
+    enabled : bool
+        False shows nothing.
+
+    Attributes
+    ----------
+    is_shown : bool
+        Whether it is wanted and there is a terminal to show it on.
     """
 
     def __init__(
         self,
         columns: Sequence[str],
         content: Callable[[], tuple[Sequence[Sequence[str]], str]],
+        enabled: bool,
     ) -> None:
         self._columns, self._content = columns, content
+        self.is_shown = enabled and sys.stderr is not None and sys.stderr.isatty()
         self._live: Live | None = None
 
     def __enter__(self) -> LiveTable:
-        # Imported here: rich costs a tenth of a second and most programs never show a table.
-        from rich.console import Console
-        from rich.live import Live
+        if self.is_shown:
+            # Imported here: rich costs a tenth of a second and most programs never show a table.
+            from rich.console import Console
+            from rich.live import Live
 
-        if sys.stderr is not None and sys.stderr.isatty():
             self._live = Live(
                 get_renderable=self._table,
                 console=Console(stderr=True),
@@ -57,11 +66,6 @@ class LiveTable:
         if self._live is not None:
             self._live.stop()
             self._live = None
-
-    @property
-    def is_shown(self) -> bool:
-        """Whether there is a terminal that it is shown on."""
-        return self._live is not None
 
     def _table(self) -> Table:
         from rich import box

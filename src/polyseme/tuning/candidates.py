@@ -32,7 +32,7 @@ def space_of(
             raise ValueError(f"{type(estimator).__name__} has no parameter {name!r} to tune.")
     given = estimator.tuned_values if space is None else space
     found = {
-        name: [getattr(value, "item", lambda value=value: value)() for value in values]
+        name: [value.item() if isinstance(value, np.generic) else value for value in values]
         for name, values in given.items()
         if name in known and name not in fixed
     }

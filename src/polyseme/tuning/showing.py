@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterable, Mapping
-from contextlib import ExitStack
 from types import TracebackType
 from typing import Any
 
@@ -85,16 +84,15 @@ class Showing:
         self, metric: str, baseline: Parameters, limits: Limits, budget: float, enabled: bool
     ) -> None:
         self._baseline, self._limits, self._budget = baseline, limits, budget
-        self._enabled = enabled
         self._columns = trial_columns(metric)
-        self._table = LiveTable(self._columns, self._content)
-        self._open = ExitStack()
+        self._table = LiveTable(self._columns, self._content, enabled)
+        # Without a stderr, print would take stdout.
+        self._prints = enabled and sys.stderr is not None and not self._table.is_shown
         self._trials: list[Trial] = []
         self._running, self._spent, self._began = "", 0.0, time.monotonic()
 
     def __enter__(self) -> Showing:
-        if self._enabled:
-            self._open.enter_context(self._table)
+        self._table.__enter__()
         return self
 
     def __exit__(
@@ -103,7 +101,7 @@ class Showing:
         exception: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        self._open.close()
+        self._table.__exit__(exception_type, exception, traceback)
 
     def begins(self, parameters: Parameters, n_documents: int, spent: float) -> None:
         """Note what is being tried."""
@@ -114,7 +112,7 @@ class Showing:
     def ended(self, trial: Trial) -> None:
         """Show a trial."""
         self._trials.append(trial)
-        if self._running and self._enabled and not self._table.is_shown:
+        if self._running and self._prints:
             for score, n, seconds, _, settings in trial_rows(
                 [trial], self._baseline, self._limits
             ):
