@@ -18,7 +18,7 @@ from polyseme.tuning import trials
 from tests.end_to_end.command_line import SMALL, refuse, run, succeed, write_data
 from tests.end_to_end.test_text_command_line import write_csv
 
-# Only C and merge are left to be tuned: six settings.
+# Only C and merge are left to be tuned: eight settings.
 FIXED = (*SMALL, "--copies=2", "--training-rows=both", "--min-weight=0.1", "--senses=none")
 TUNED = (*FIXED, "--tune=5m")
 
@@ -32,7 +32,7 @@ def names(tmp_path):
 def test_tuning_prints_its_trials_writes_the_settings_and_trains_with_them(data, names):
     model, toml, state = names
     shown = succeed("train", data, "-o", model, *TUNED, "--tune-metric=p@1")
-    for words in ("P@1", "as given", "C=3.0", "6 trials took", "model.toml has the best settings"):
+    for words in ("P@1", "as given", "C=2.0", "8 trials took", "model.toml has the best settings"):
         assert words in shown
     assert "Training the ranker" in shown
     loaded = polyseme.load(model)
@@ -61,7 +61,7 @@ def test_json_carries_all_of_the_search(data, names):
     tuning = report["tuning"]
     assert tuning["toml"] == str(toml)
     assert tuning["metric"] == "P@5"
-    assert len(tuning["trials"]) == 6
+    assert len(tuning["trials"]) == 8
     assert tuning["gain"] == tuning["best_score"] - tuning["baseline_score"]
     assert report["parameters"]["C"] == tuning["best_parameters"]["C"]
 
@@ -69,7 +69,7 @@ def test_json_carries_all_of_the_search(data, names):
 def test_each_trial_is_a_line_on_stderr(data, names):
     result = run("train", data, "-o", names[0], *TUNED)
     lines = [line for line in result.stderr.splitlines() if line.startswith("P@5 ")]
-    assert len(lines) == 6
+    assert len(lines) == 8
     assert "Next is the training on all documents." in result.stderr
 
 
@@ -91,8 +91,8 @@ def test_a_search_goes_on_where_it_was_stopped(data, names, monkeypatch):
     assert "Found by polyseme.tune" in toml.read_text()
     assert not model.exists()
     made.clear()
-    assert "6 trials took" in succeed("train", data, "-o", model, *TUNED)
-    assert len(made) == 2
+    assert "8 trials took" in succeed("train", data, "-o", model, *TUNED)
+    assert len(made) == 4
 
 
 def test_files_of_a_search_may_lie_elsewhere(data, names, tmp_path):

@@ -146,8 +146,9 @@ def test_a_budget_for_nothing_but_the_given_settings_says_so():
 
 
 def test_samples_are_of_some_size_or_left_out():
-    assert sample_sizes(90_000) == [10_000, 30_000, 90_000]
-    assert sample_sizes(5_000) == [1_666, 5_000]
+    assert sample_sizes(270_000) == [10_000, 30_000, 90_000, 270_000]
+    assert sample_sizes(40_500) == [4_500, 13_500, 40_500]
+    assert sample_sizes(5_000) == [5_000]
     assert sample_sizes(18) == [18]
 
 

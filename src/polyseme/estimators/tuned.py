@@ -22,5 +22,6 @@ TUNED_FIRST: Sequence[Mapping[str, Any]] = (
     {"training_rows": "both"},
     {"copies": 3},
     {"max_leaf_size": 200},
+    {"max_leaf_size": 400, "beam_size": 5},
     {"copies": 1},
 )

@@ -121,14 +121,14 @@ class XRLinear(PartitionedClassifier):
 
     tuned_values: ClassVar[Mapping[str, Sequence[Any]]] = {
         **PartitionedClassifier.tuned_values,
-        "C": (0.3, 1.0, 3.0),
+        "C": (0.5, 1.0, 2.0, 4.0),
         "min_weight": (0.02, 0.05, 0.1, 0.2),
     }
     tuned_first: ClassVar[Sequence[Mapping[str, Any]]] = (
         {"min_weight": 0.05},
         {"training_rows": "both", "min_weight": 0.05},
-        {"training_rows": "both", "min_weight": 0.05, "max_leaf_size": 200},
         {"training_rows": "both", "min_weight": 0.05, "copies": 3},
+        {"training_rows": "both", "min_weight": 0.05, "max_leaf_size": 200},
         *PartitionedClassifier.tuned_first,
     )
 
