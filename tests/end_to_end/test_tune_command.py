@@ -183,6 +183,7 @@ def test_ctrl_c_ends_a_search_soon_and_says_how_to_go_on(tmp_path):
         (["--tune=1m", "--C=1", "--merge=sum"], "there is nothing to tune"),
         (["--tune=1m", "--C=-1"], "C must be a number above 0"),
         (["--tune=1m", "--tune-max-model=10"], "stays within the limits"),
+        (["--tune=1m", "--tune-toml=nowhere/best.toml"], "nowhere is not a folder"),
         (["--tune=1m", "--tune-state=nowhere/state.json"], "nowhere is not a folder"),
     ],
 )

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Collection, Mapping, Sequence
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from polyseme.estimators.parameters import SEED, share, whole_from
 from polyseme.estimators.partitioned import PartitionedClassifier
+from polyseme.files.model_folder import polyseme_version
 from polyseme.inputs.documents import Documents
 from polyseme.inputs.features import check_features
 from polyseme.inputs.labels import check_labels, refuse_mostly_absent_labels
@@ -209,7 +209,7 @@ def _about(laboratory: Laboratory, space: Mapping[str, list[Any]]) -> dict[str, 
     estimator = laboratory.estimator
     own = estimator.get_params(deep=False)
     return {
-        "version of polyseme": version("polyseme"),
+        "version of polyseme": polyseme_version(),
         "data set": laboratory.fingerprint(),
         "estimator": {
             "kind": estimator.kind,
