@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
+from statistics import median
 from typing import NoReturn, Protocol
 
 from polyseme.machine.quantities import spoken_seconds
@@ -164,17 +165,17 @@ class Search:
         # The smallest sample takes little memory; what fails on it need not be estimated.
         is_estimated = place == min(1, len(self._sizes) - 1)
         tried: list[Trial] = []
+        n_passed = 0
         for parameters in queue:
+            if len(tried) + n_passed == most:
+                break
             expected = self._expected_seconds(parameters, place, tried)
             if is_estimated:
                 expected += _mean(self._estimates)
             is_known = self._journal.find(parameters, self._sizes[place]) is not None
-            if (
-                len(tried) < most
-                and self._spent + expected <= end
-                and (is_known or expected <= self._left)
-                and (not is_estimated or self._is_allowed(parameters))
-            ):
+            if self._spent + expected > end or (expected > self._left and not is_known):
+                n_passed += 1
+            elif not is_estimated or self._is_allowed(parameters):
                 tried.append(self._trial(parameters, self._sizes[place]))
         return tried
 
@@ -182,11 +183,16 @@ class Search:
         self, parameters: Parameters, place: int, tried: Sequence[Trial]
     ) -> float:
         """Return what a trial will take: by a smaller one of its own, or by others as large."""
+        alike = (self._costs[place], *tried)
         if place == 0:
-            return _mean([trial.seconds for trial in (self._costs[0], *tried)])
-        before = self._journal.find(parameters, self._sizes[place - 1])
-        growth = self._costs[place].seconds / max(self._costs[place - 1].seconds, 1e-9)
-        return MARGIN * growth * before.seconds if before is not None else 0.0
+            return _mean([trial.seconds for trial in alike])
+
+        def before(parameters: Parameters) -> float:
+            found = self._journal.find(parameters, self._sizes[place - 1])
+            return max(found.seconds, 1e-9) if found is not None else math.inf
+
+        growth = median(trial.seconds / before(trial.parameters) for trial in alike)
+        return MARGIN * growth * before(parameters)
 
     def _trial(self, parameters: Parameters, n_documents: int) -> Trial:
         """Return an earlier trial, or make one; either way it counts."""
