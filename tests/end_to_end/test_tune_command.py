@@ -15,8 +15,7 @@ import scipy.sparse as sp
 
 import polyseme
 from polyseme.tuning import trials
-from tests.end_to_end.command_line import SMALL, refuse, run, succeed, write_data
-from tests.end_to_end.test_text_command_line import write_csv
+from tests.end_to_end.command_line import SMALL, refuse, run, succeed, write_csv, write_data
 
 # Only C and merge are left to be tuned: eight settings.
 FIXED = (*SMALL, "--copies=2", "--training-rows=both", "--min-weight=0.1", "--senses=none")
