@@ -2,8 +2,8 @@
 
 The first settings are tried on samples that grow up to all documents; that tells what everything
 costs. Then many are tried on the smallest sample, the better half of them on the next, and so on.
-Each sample may take its part of the time that is left, but for what one training on all documents
-takes. On all documents settings are tried in the order of their promise, as far as they fit.
+Samples share half of the time that is left, or less if all documents need more. On all documents
+settings are tried in the order of their promise, as far as they fit.
 
 Earlier trials are counted in when their turn comes, with what they took: a search that was stopped
 goes on as if it had not been.
@@ -25,8 +25,7 @@ from polyseme.tuning.trials import Measured, OutOfTimeError
 __all__ = ["Audience", "Search", "TriesOut"]
 
 GRACE = 0.1  # of the budget: what a trial may run over it, before it is stopped
-RESERVE = 1.2  # times a training on all documents, that trials on samples leave
-MARGIN = 1.2  # times what a trial is expected to take, if that was scaled from a smaller one
+MARGIN = 1.2  # times what a trial is expected to take, if that is not known of its like
 PATIENCE = 1.5  # times what a trial had before it was stopped, for it to be tried again
 
 
@@ -88,6 +87,7 @@ class Search:
         self._budget, self._clock, self._audience = budget, clock, audience
         self._costs: list[Trial] = []  # the first settings on every sample
         self._estimates: list[float] = []  # seconds that they took
+        self._samples_end = 0.0  # when trials on samples are over
         self._spent = 0.0  # on the trials that were asked for, whenever they were made
 
     def run(self) -> str:
@@ -101,6 +101,10 @@ class Search:
         first = self._first_allowed()
         for size in self._sizes:
             self._costs.append(self._first_trial(first, size))
+        # Only trials on all documents decide, so half of the time is theirs.
+        of_all = MARGIN * self._costs[-1].seconds
+        left = self._budget - self._spent
+        self._samples_end = self._budget - max(of_all, left / 2)
         queue = [parameters for parameters in self._candidates if parameters != first]
         most = len(queue)
         for place in range(len(self._sizes)):
@@ -158,10 +162,9 @@ class Search:
     def _round(self, queue: Sequence[Parameters], place: int, most: int) -> list[Trial]:
         """Try at most so many settings on a sample, in their order, in its part of the time."""
         end = self._budget
-        n_later = len(self._sizes) - place - 1
-        if n_later:
-            free = self._budget - self._spent - RESERVE * self._costs[-1].seconds
-            end = self._spent + max(0.0, free) / (n_later + 1)
+        n_samples_left = len(self._sizes) - 1 - place
+        if n_samples_left:
+            end = self._spent + max(0.0, self._samples_end - self._spent) / n_samples_left
         # The smallest sample takes little memory; what fails on it need not be estimated.
         is_estimated = place == min(1, len(self._sizes) - 1)
         tried: list[Trial] = []
@@ -231,7 +234,7 @@ class Search:
 
     def _advice(self) -> str:
         of_all = self._costs[-1].seconds
-        needed = sum(trial.seconds for trial in self._costs) + 2 * RESERVE * of_all
+        needed = sum(trial.seconds for trial in self._costs) + 2 * MARGIN * of_all
         within = "" if self._limits == Limits() else " and the limits"
         return (
             f"Within the budget{within} no other settings were tried on all documents; "
