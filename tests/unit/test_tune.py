@@ -295,7 +295,7 @@ def test_models_that_are_too_large_are_out_and_the_table_says_so(found):
     limited = tune(max_model_size=sizes[3])
     best = [t for t in limited.trials if t.parameters == limited.best_parameters]
     assert best[-1].model_bytes <= sizes[3]
-    assert "settings were beyond the limits" in limited.summary
+    assert "beyond the limits: " in limited.summary
     assert "out, takes" in str(limited)
     assert any(trial["out"] for trial in limited.to_dict()["trials"])
 

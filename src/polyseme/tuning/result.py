@@ -77,7 +77,7 @@ class TuningResult:
         out = [trial.parameters for trial in self.trials if self.limits.objection(trial)]
         n_out = len({repr(parameters) for parameters in out})
         took = f"{len(self.trials)} trials took {spoken_seconds(self.seconds)}"
-        took += f", {n_out} settings were beyond the limits" if n_out else ""
+        took += f"; beyond the limits: {n_out} settings" if n_out else ""
         found = f"{self.metric} {self.best_score:.2f} {where}"
         if self.baseline_score is None:
             return f"{found}; the given settings are beyond the limits. {took}."

@@ -116,7 +116,7 @@ class Showing:
             for score, n, seconds, _, settings in trial_rows(
                 [trial], self._baseline, self._limits
             ):
-                found = f"{self._columns[0]} {score or '-'} on {n or 'no'} documents"
+                found = f"{self._columns[0]} {score or '-'} on {n} documents" if n else "estimate"
                 print(f"{found}, {seconds} s: {settings}", file=sys.stderr, flush=True)
         self._running = ""
 
