@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from polyseme.files.loading import load
     from polyseme.partition.label_clusters import LabelClusters
     from polyseme.text.model import TextModel
+    from polyseme.tuning.tuner import tune
 
 __version__ = "0.1.0"
 
@@ -25,6 +26,7 @@ __all__ = [
     "metrics",
     "senses",
     "tagger",
+    "tune",
     "update",
 ]
 
@@ -36,6 +38,7 @@ _HOMES = {
     "XRLinear": "estimators.xr_linear",
     "estimate_training": "cost.estimate",
     "load": "files.loading",
+    "tune": "tuning.tuner",
 }
 
 

@@ -4,8 +4,8 @@ The predictions are the label array of ``predict_top_k``: one row a document, be
 padded with -1. The truth is a documents x labels matrix: SciPy sparse, dense, or anything with
 ``indptr``, ``indices`` and ``shape``; what is not zero is true.
 
-A document without a true label counts as 0 in P@k and nDCG@k, as in published tools; recall is
-a mean over the documents that have labels. Where there is nothing to measure, a figure is 0.
+A document without a true label counts as 0 in P@k and nDCG@k, as in published tools; recall and
+F1 are means over the documents that have labels. Where there is nothing to measure, a figure is 0.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from polyseme.partition.label_clusters import LabelClusters
 __all__ = [
     "Propensities",
     "evaluate",
+    "f1_at_k",
     "hits",
     "ndcg_at_k",
     "precision_at_k",
@@ -99,7 +100,7 @@ def evaluate(
     recall_ks: Iterable[int] | None = None,
     propensities: Propensities | None = None,
 ) -> dict[str, float]:
-    """Measure predictions by every metric of this module.
+    """Measure predictions by the metrics of published tables.
 
     Parameters
     ----------
@@ -140,6 +141,11 @@ def precision_at_k(top_labels: npt.ArrayLike, Y_true: Any, k: int) -> float:
 def recall_at_k(top_labels: npt.ArrayLike, Y_true: Any, k: int) -> float:
     """Return the mean share of a document's labels that are among the first `k`."""
     return _Ranking.judge(top_labels, Y_true).recall(k)
+
+
+def f1_at_k(top_labels: npt.ArrayLike, Y_true: Any, k: int) -> float:
+    """Return the mean F1 of the first `k`, each document's own, all `k` taken as suggested."""
+    return _Ranking.judge(top_labels, Y_true).f1(k)
 
 
 def ndcg_at_k(top_labels: npt.ArrayLike, Y_true: Any, k: int) -> float:
@@ -247,6 +253,10 @@ class _Ranking:
     def recall(self, k: int) -> float:
         found = self.first_hits(k).sum(axis=1) / np.maximum(self.n_true, 1)
         return _percentage(found.sum(), np.count_nonzero(self.n_true))
+
+    def f1(self, k: int) -> float:
+        n_hits = self.first_hits(k).sum(axis=1)
+        return _percentage((2 * n_hits / (k + self.n_true)).sum(), np.count_nonzero(self.n_true))
 
     def ndcg(self, k: int) -> float:
         gains = self.first_hits(k) @ _discounts(k) / self.largest_discounts(k)

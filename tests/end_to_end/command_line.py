@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,7 @@ import scipy.sparse as sp
 from click.testing import CliRunner, Result
 
 from polyseme.cli import main
+from polyseme.demo import make_corpus
 
 N_FEATURES, N_LABELS = 30, 12
 SMALL = ("--branching=3", "--max-leaf-size=3", "--beam-size=3", "--threads=2")
@@ -54,3 +56,14 @@ def write_data(
             sp.save_npz(folder / f"X.{part}.npz", pair[0])
             sp.save_npz(folder / f"Y.{part}.npz", pair[1])
     return folder
+
+
+def write_csv(path: Path, n_texts: int, seed: int) -> Path:
+    corpus = make_corpus(n_texts, seed)
+    with open(path, "w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(["id", "title", "body", "tags"])
+        for i, (text, labels) in enumerate(zip(corpus.texts, corpus.labels, strict=True)):
+            start, _, rest = text.partition(". ")
+            writer.writerow([i, start, rest, "; ".join(labels)])
+    return path

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 import scipy.sparse as sp
@@ -19,20 +17,9 @@ from polyseme.cli import main
 from polyseme.cli.predictions import Predicted
 from polyseme.demo import make_corpus
 from polyseme.suggestions import SuggestedSense, Suggestion
-from tests.end_to_end.command_line import refuse, run, succeed
+from tests.end_to_end.command_line import refuse, run, succeed, write_csv
 
 SMALL = ("--max-leaf-size=16", "--beam-size=4", "--threads=2", "--ngrams=1")
-
-
-def write_csv(path: Path, n_texts: int, seed: int) -> Path:
-    corpus = make_corpus(n_texts, seed)
-    with open(path, "w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(["id", "title", "body", "tags"])
-        for i, (text, labels) in enumerate(zip(corpus.texts, corpus.labels, strict=True)):
-            start, _, rest = text.partition(". ")
-            writer.writerow([i, start, rest, "; ".join(labels)])
-    return path
 
 
 @pytest.fixture(scope="module")

@@ -46,6 +46,11 @@ def recall_at_k(rankings, truths, k):
     return 100 * mean(len(set(r[:k]) & t) / len(t) for r, t in pairs if t)
 
 
+def f1_at_k(rankings, truths, k):
+    pairs = zip(rankings, truths, strict=True)
+    return 100 * mean(2 * len(set(r[:k]) & t) / (k + len(t)) for r, t in pairs if t)
+
+
 def ndcg_at_k(rankings, truths, k, n_labels):
     same = [1.0] * n_labels
     return 100 * mean(

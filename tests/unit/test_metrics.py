@@ -10,6 +10,7 @@ from sklearn.metrics import ndcg_score
 from polyseme.metrics import (
     Propensities,
     evaluate,
+    f1_at_k,
     hits,
     ndcg_at_k,
     precision_at_k,
@@ -98,6 +99,7 @@ def test_every_metric_agrees_with_its_plain_twin(problem):
     assert found[f"P@{k}"] == precision_at_k(top, Y, k)
     assert found[f"R@{k}"] == recall_at_k(top, Y, k)
     assert found[f"nDCG@{k}"] == ndcg_at_k(top, Y, k)
+    assert f1_at_k(top, Y, k) == pytest.approx(oracle.f1_at_k(rankings, truths, k))
     assert found[f"PSP@{k}"] == psp_at_k(top, Y, k, scored)
     assert found[f"PSnDCG@{k}"] == psndcg_at_k(top, Y, k, scored)
 

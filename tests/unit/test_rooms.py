@@ -34,6 +34,7 @@ LAYERS = [
     "cost",
     "suggestions",
     "text",
+    "tuning",
     "polyseme",
     "tagger",
     "demo",

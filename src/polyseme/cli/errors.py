@@ -40,8 +40,8 @@ def note(sentence: str) -> None:
 def _with_plain_errors(run: Callable[[], Any]) -> Any:
     try:
         return run()
-    except KeyboardInterrupt:
-        note("interrupted.")
+    except KeyboardInterrupt as interrupt:
+        note(str(interrupt) or "interrupted.")
         raise click.exceptions.Exit(INTERRUPTED) from None
     except BrokenPipeError:
         raise  # the reader went away (`polyseme predict ... | head`); click ends quietly

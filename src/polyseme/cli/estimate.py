@@ -14,12 +14,12 @@ from polyseme.cost.estimate import Range, TrainingEstimate, estimate_training
 from polyseme.cost.memory import available_memory
 from polyseme.estimators.partitioned import PartitionedClassifier
 from polyseme.machine.progress import Progress
+from polyseme.machine.quantities import spoken_bytes, spoken_seconds
 from polyseme.machine.threads import count_jobs
 
 __all__ = ["estimate_on_matrices", "print_estimate"]
 
 READING = "Reading the data"
-UNITS = ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
 
 
 def estimate_on_matrices(model: PartitionedClassifier, data: Path, as_json: bool) -> None:
@@ -65,13 +65,13 @@ def print_estimate(
         )
         return
     out = console()
-    rows = [(phase, *_cells(seconds, _seconds)) for phase, seconds in found.seconds.items()]
-    rows.append(("Total", *_cells(found.total_seconds, _seconds)))
+    rows = [(phase, *_cells(seconds, spoken_seconds)) for phase, seconds in found.seconds.items()]
+    rows.append(("Total", *_cells(found.total_seconds, spoken_seconds)))
     out.print(plain_table(("Phase", "about", "from", "to"), rows, numbers=range(1, 4)))
     out.print()
-    rows = [("Model on disk", *_cells(found.model_bytes, _bytes))]
+    rows = [("Model on disk", *_cells(found.model_bytes, spoken_bytes))]
     if found.peak_bytes is not None:
-        rows.insert(0, ("Peak memory", *_cells(found.peak_bytes, _bytes)))
+        rows.insert(0, ("Peak memory", *_cells(found.peak_bytes, spoken_bytes)))
     rows.append(("Prediction, a document", *_cells(found.microseconds_per_document, _micro)))
     out.print(plain_table(("Size and speed", "about", "from", "to"), rows, numbers=range(1, 4)))
     out.print()
@@ -84,7 +84,7 @@ def verdict(model: PartitionedClassifier, found: TrainingEstimate) -> str:
     """Say whether the job fits, and if not, what to change."""
     if found.peak_bytes is None or found.available_bytes is None:
         return "This system does not tell how much memory is used; whether it fits is unknown."
-    have = _bytes(found.available_bytes)
+    have = spoken_bytes(found.available_bytes)
     if found.peak_bytes.high <= found.available_bytes:
         return f"Fits: {have} of memory are available."
     if found.fits:
@@ -93,8 +93,8 @@ def verdict(model: PartitionedClassifier, found: TrainingEstimate) -> str:
             f"{advice(model, found)}"
         )
     return (
-        f"Does NOT fit: about {_bytes(found.peak_bytes.about)} are needed, and {have} of memory "
-        f"are available. {advice(model, found)}"
+        f"Does NOT fit: about {spoken_bytes(found.peak_bytes.about)} are needed, and {have} of "
+        f"memory are available. {advice(model, found)}"
     )
 
 
@@ -134,8 +134,9 @@ def _least_memory(data: Path) -> int:
 
 def _refuse_data(data: Path, smallest: int, available: int, as_json: bool) -> None:
     sentence = (
-        f"Does NOT fit: the data alone need about {_bytes(smallest)}, and {_bytes(available)} of "
-        "memory are available. Train on fewer documents, or on fewer features a document."
+        f"Does NOT fit: the data alone need about {spoken_bytes(smallest)}, and "
+        f"{spoken_bytes(available)} of memory are available. Train on fewer documents, or on "
+        "fewer features a document."
     )
     if as_json:
         print_json(
@@ -155,20 +156,5 @@ def _cells(figure: Range, form: Callable[[float], str]) -> list[str]:
     return [form(value) for value in (figure.about, figure.low, figure.high)]
 
 
-def _seconds(seconds: float) -> str:
-    if seconds < 10:
-        return f"{seconds:.1f} s"
-    if seconds < 600:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 36_000 else f"{seconds / 3600:.0f} h"
-
-
 def _micro(microseconds: float) -> str:
     return f"{microseconds:.3g} us" if microseconds < 10_000 else f"{microseconds / 1000:.3g} ms"
-
-
-def _bytes(n_bytes: float) -> str:
-    for size, unit in UNITS:
-        if n_bytes >= size:
-            return f"{n_bytes / size:.3g} {unit}"
-    return f"{n_bytes:.0f} bytes"

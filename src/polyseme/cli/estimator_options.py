@@ -24,7 +24,13 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-__all__ = ["Parameter", "parameter_options", "parameters_of", "read_config"]
+__all__ = [
+    "Parameter",
+    "given_parameters",
+    "parameter_options",
+    "parameters_of",
+    "read_config",
+]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -93,8 +99,10 @@ def parameter_options(estimator: type) -> Callable[[Function], Function]:
     return decorate
 
 
-def estimator_from(estimator: type, config: Path | None, options: Mapping[str, Any]) -> Any:
-    """Make an estimator with the parameters of a file and of options, which win over it.
+def given_parameters(
+    estimator: type, config: Path | None, options: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the parameters that a file and options give, which win over it.
 
     An option that belongs to another estimator is refused.
     """
@@ -108,7 +116,7 @@ def estimator_from(estimator: type, config: Path | None, options: Mapping[str, A
                 f"{estimator.__name__} has no {name}, so {_spelled(name)} means nothing to it."
             )
         parameters[name] = value
-    return estimator(**parameters)
+    return parameters
 
 
 def read_config(path: Path, estimator: type) -> dict[str, Any]:

@@ -9,10 +9,11 @@ import click
 
 from polyseme import XRLinear
 from polyseme.cli.corpus_options import take, training_options
-from polyseme.cli.estimator_options import estimator_from, parameter_options
+from polyseme.cli.estimator_options import given_parameters, parameter_options
 from polyseme.cli.report import print_ambiguous, print_report, print_sizes, seconds_table
 from polyseme.cli.shared import console, json_option, path_argument, print_json
 from polyseme.cli.training_jobs import job_for
+from polyseme.cli.tuning import Tuning, take_tuning, tuning_from, tuning_options
 from polyseme.files.kinds import method_named
 from polyseme.files.model_folder import check_target
 from polyseme.machine.progress import Progress
@@ -49,6 +50,7 @@ __all__ = ["train"]
     help="TOML file of parameters by their Python names; options win over it.",
 )
 @json_option
+@tuning_options
 @training_options
 @parameter_options(XRLinear)
 def train(
@@ -68,31 +70,44 @@ def train(
     Classification Repository, plain or gzipped, or the name of a data set that was
     fetched by "polyseme datasets fetch".
     """
-    text_options = take(options)
+    text_options, asked = take(options), take_tuning(options)
     if output is None and not estimate:
         raise click.UsageError("Missing option '-o' / '--output'.")
-    model = estimator_from(method_named(method), config, options)
+    estimator = method_named(method)
+    given = given_parameters(estimator, config, options)
+    model = estimator(**given)
     model.check_parameters()  # what is wrong from the start is refused before the work begins
     if output is not None:
         check_target(output)
+    tuning = tuning_from(asked, None if estimate else output, fixed=given)
     job = job_for(data, model, text_options)
     if estimate or output is None:
         job.estimate(as_json)
         return
 
-    trained, reading = job.train()
+    trained, reading = job.train(tuning)
     progress = Progress()
     with progress, progress.phase("Saving the model"):
         trained.save(output)
     tagger = tagger_for(trained)
-    _print(tagger, output, {**reading, **tagger.phase_seconds, **progress.seconds}, as_json)
+    seconds = {**reading, **tagger.phase_seconds, **progress.seconds}
+    _print(tagger, output, tuning, seconds, as_json)
+    if tuning is not None:
+        tuning.warn_of_size()
 
 
-def _print(tagger: Tagger, output: Path, seconds: dict[str, float], as_json: bool) -> None:
+def _print(
+    tagger: Tagger,
+    output: Path,
+    tuning: Tuning | None,
+    seconds: dict[str, float],
+    as_json: bool,
+) -> None:
     if as_json:
         print_json(
             {
                 "model": str(output),
+                **({} if tuning is None else {"tuning": tuning.to_dict()}),
                 **tagger.sizes(),
                 **tagger.about_texts(),
                 "most_ambiguous": [one._asdict() for one in tagger.ambiguous_labels()],
@@ -101,6 +116,8 @@ def _print(tagger: Tagger, output: Path, seconds: dict[str, float], as_json: boo
         )
         return
     out = console()
+    if tuning is not None:
+        tuning.print(out)
     out.print(seconds_table(seconds))
     if tagger.report:
         out.print()

@@ -20,6 +20,7 @@ from polyseme.estimators.partitioned import PartitionedClassifier
 from polyseme.machine.progress import Progress
 from polyseme.machine.threads import count_jobs
 from polyseme.text.estimate import estimate_text_training
+from polyseme.text.fitting import Choice
 from polyseme.text.model import TextModel
 
 __all__ = ["TrainingJob", "job_for"]
@@ -28,8 +29,11 @@ __all__ = ["TrainingJob", "job_for"]
 class TrainingJob(Protocol):
     """Data, and the model that is to learn from them."""
 
-    def train(self) -> tuple[Any, dict[str, float]]:
-        """Return the trained model and what reading the data took besides."""
+    def train(self, choose: Choice | None) -> tuple[Any, dict[str, float]]:
+        """Return the trained model and what reading the data took besides.
+
+        With `choose` it is that which says what is trained.
+        """
 
     def estimate(self, as_json: bool) -> None:
         """Train nothing; print what it would take."""
@@ -48,17 +52,20 @@ class _OnMatrices:
         refuse_text_options(data, options)
         self._data, self._model = data, classifier
 
-    def train(self) -> tuple[PartitionedClassifier, dict[str, float]]:
+    def train(self, choose: Choice | None) -> tuple[PartitionedClassifier, dict[str, float]]:
         progress = Progress()
         with progress, progress.phase("Reading the data"):
             dataset = datasets.load(self._data, n_threads=count_jobs(self._model.n_jobs))
-        self._model.fit(
+        model = self._model
+        if choose is not None:
+            model = choose(model, dataset.X_train, dataset.Y_train)
+        model.fit(
             dataset.X_train,
             dataset.Y_train,
             label_names=dataset.label_names,
             feature_names=dataset.feature_names,
         )
-        return self._model, dict(progress.seconds)
+        return model, dict(progress.seconds)
 
     def estimate(self, as_json: bool) -> None:
         estimate_on_matrices(self._model, self._data, as_json)
@@ -86,9 +93,9 @@ class _OnTexts:
         self._corpus = opened_corpus(data, options)
         note(f"{data}: {self._corpus.description}.")
 
-    def train(self) -> tuple[TextModel, dict[str, float]]:
+    def train(self, choose: Choice | None) -> tuple[TextModel, dict[str, float]]:
         model, corpus = self._model, self._corpus
-        model.fit_records(corpus, label_names=corpus.label_names)
+        model.fit_records(corpus, label_names=corpus.label_names, choose=choose)
         if model.n_without_labels_:
             note(f"{model.n_without_labels_:,} documents without labels were left out.")
         if not model.report_:

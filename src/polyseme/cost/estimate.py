@@ -46,7 +46,7 @@ from polyseme.training.cross_matching import usable_folds
 if TYPE_CHECKING:
     from polyseme.estimators.partitioned import PartitionedClassifier as Model
 
-__all__ = ["Range", "TrainingEstimate", "estimate_training"]
+__all__ = ["Range", "TrainingEstimate", "arrays_of", "estimate_training"]
 
 FIRST_SAMPLE_ENTRIES = 150_000
 SAMPLE_SECONDS = 0.8  # samples grow until one takes as long
@@ -267,7 +267,7 @@ def _train_on(model: Model, documents: Documents, Y: SparsePattern) -> Sample:
         training_rows=model.training_rows,
         match_folds=usable_folds(documents.n_rows, model.match_folds),
     )
-    arrays = _arrays_of(trained)
+    arrays = arrays_of(trained)
     return Sample(
         size=size,
         seconds=trained.phase_seconds_,
@@ -284,7 +284,7 @@ def _train_on(model: Model, documents: Documents, Y: SparsePattern) -> Sample:
     )
 
 
-def _arrays_of(trained: Model) -> dict[str, Any]:
+def arrays_of(trained: Model) -> dict[str, Any]:
     """Return the arrays that would be saved; none where the backbone cannot be."""
     try:
         return trained.contents().arrays

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -26,6 +26,7 @@ from polyseme.estimators.parameters import (
     whole_from,
 )
 from polyseme.estimators.predicting import Predicting
+from polyseme.estimators.tuned import TUNED_FIRST, TUNED_VALUES
 from polyseme.files.model_folder import save_model
 from polyseme.files.stored_model import Contents, StoredModel
 from polyseme.inputs.documents import Documents
@@ -173,6 +174,10 @@ class PartitionedClassifier(Predicting):
         "random_state": SEED,
         "verbose": one_of(0, 1),
     }
+
+    # What `polyseme.tune` tries: values of parameters, and settings known to be good.
+    tuned_values: ClassVar[Mapping[str, Sequence[Any]]] = TUNED_VALUES
+    tuned_first: ClassVar[Sequence[Mapping[str, Any]]] = TUNED_FIRST
 
     matcher_: Matcher
     ranker_: Ranker

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import ClassVar
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
 
 from polyseme.backbones.linear.matcher import LinearTreeMatcher
 from polyseme.backbones.linear.ranker import LinearSlotRanker
@@ -126,6 +126,19 @@ class XRLinear(PartitionedClassifier):
         "bias": number_from(0),
         "activation": one_of("l3-hinge", "sigmoid", "none"),
     }
+
+    tuned_values: ClassVar[Mapping[str, Sequence[Any]]] = {
+        **PartitionedClassifier.tuned_values,
+        "C": (0.5, 1.0, 2.0, 4.0),
+        "min_weight": (0.02, 0.05, 0.1, 0.2),
+    }
+    tuned_first: ClassVar[Sequence[Mapping[str, Any]]] = (
+        {"min_weight": 0.05},
+        {"training_rows": "both", "min_weight": 0.05},
+        {"training_rows": "both", "min_weight": 0.05, "copies": 3},
+        {"training_rows": "both", "min_weight": 0.05, "max_leaf_size": 200},
+        *PartitionedClassifier.tuned_first,
+    )
 
     matcher_: LinearTreeMatcher
     ranker_: LinearSlotRanker

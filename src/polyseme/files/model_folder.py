@@ -33,6 +33,7 @@ __all__ = [
     "FORMAT_VERSION",
     "check_target",
     "open_model",
+    "polyseme_version",
     "save_model",
 ]
 
@@ -90,7 +91,7 @@ def save_model(path: str | os.PathLike[str], contents: Contents) -> None:
         manifest = {
             "format": _FORMAT,
             "format_version": FORMAT_VERSION,
-            "polyseme_version": _polyseme_version(),
+            "polyseme_version": polyseme_version(),
             "files": files,
             "description": described,
         }
@@ -269,7 +270,8 @@ def _save_error(folder: Path, error: OSError | SafetensorError) -> OSError:
     return OSError(number, message) if number else OSError(message)
 
 
-def _polyseme_version() -> str:
+def polyseme_version() -> str:
+    """Return the version that is installed."""
     try:
         return metadata.version("polyseme")
     except metadata.PackageNotFoundError:
@@ -301,7 +303,7 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
     if version > FORMAT_VERSION:
         raise ValueError(
             f"the model {folder} needs a newer polyseme: its format is {version},"
-            f" this one ({_polyseme_version()}) reads up to {FORMAT_VERSION}; upgrade polyseme"
+            f" this one ({polyseme_version()}) reads up to {FORMAT_VERSION}; upgrade polyseme"
         )
     if version > 1 and manifest.get("crc32") != _manifest_crc32(manifest):
         raise ValueError(f"{path} was changed: its checksum is wrong; copy the model again")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from sklearn.base import clone
@@ -19,11 +19,17 @@ if TYPE_CHECKING:
     from polyseme.estimators.partitioned import PartitionedClassifier
     from polyseme.text.model import TextModel
 
-__all__ = ["fit_text_model"]
+__all__ = ["Choice", "fit_text_model"]
+
+# From an untrained classifier, features and labels to the classifier that is to be trained.
+Choice = Callable[["PartitionedClassifier", Any, Any], "PartitionedClassifier"]
 
 
 def fit_text_model(
-    model: TextModel, records: Iterable[Record], label_names: Mapping[str, str] | None
+    model: TextModel,
+    records: Iterable[Record],
+    label_names: Mapping[str, str] | None,
+    choose: Choice | None = None,
 ) -> TextModel:
     """Train a text model; what it was before is replaced at the very end."""
     model.check_parameters()
@@ -37,6 +43,10 @@ def fit_text_model(
             seed=classifier.random_state,
             progress=progress,
         )
+    n_training = problem.n_training
+    X, Y = problem.X.rows(0, n_training), problem.Y.rows(0, n_training)
+    if choose is not None:
+        classifier = choose(classifier, X, Y)
     names = [(label_names or {}).get(label, label) for label in problem.labels]
     fitted: dict[str, Any] = {"label_names": names, "feature_names": features.vocabulary_}
     seconds = dict(progress.seconds)
@@ -44,8 +54,6 @@ def fit_text_model(
     report: dict[str, Any] = {}
     ordering = None  # of the model that was measured: the other one would have to learn it anew
     if problem.n_held_out:
-        n_training = problem.n_training
-        X, Y = problem.X.rows(0, n_training), problem.Y.rows(0, n_training)
         measured = classifier
         if model.refit:
             measured = clone(classifier)
@@ -69,6 +77,8 @@ def fit_text_model(
             examples = _choose_examples(classifier, problem, records, model.examples)
         seconds.update(progress.seconds)
 
+    if choose is not None:
+        model.classifier = clone(classifier)
     model.features_, model.classifier_ = features, classifier
     model.calibration_, model.threshold_, model.report_ = calibration, threshold, report
     model.label_uris_ = None if label_names is None else Names.from_list(problem.labels)

@@ -34,7 +34,7 @@ from polyseme.text.calibration import Calibration
 from polyseme.text.corpora.records import Record
 from polyseme.text.examples import Examples
 from polyseme.text.features import TextFeatures
-from polyseme.text.fitting import fit_text_model
+from polyseme.text.fitting import Choice, fit_text_model
 from polyseme.text.measuring import evaluate_records, share_of_right_firsts
 from polyseme.text.problem import Pairs
 from polyseme.text.text_model_files import contents_of, restore
@@ -221,10 +221,18 @@ class TextModel(BaseEstimator):  # type: ignore[misc]
         return self.fit_records(Pairs(texts, labels), label_names=label_names)
 
     def fit_records(
-        self, records: Iterable[Record], *, label_names: Mapping[str, str] | None = None
+        self,
+        records: Iterable[Record],
+        *,
+        label_names: Mapping[str, str] | None = None,
+        choose: Choice | None = None,
     ) -> TextModel:
-        """Learn from records, such as `polyseme.text.open_corpus` finds in a file."""
-        return fit_text_model(self, records, label_names)
+        """Learn from records, such as `polyseme.text.open_corpus` finds in a file.
+
+        With `choose`, it is given the classifier, and the features and labels of the documents
+        that are not held out, and returns the classifier that is trained instead.
+        """
+        return fit_text_model(self, records, label_names, choose)
 
     def update(
         self,
