@@ -315,8 +315,17 @@ def test_with_too_few_documents_it_is_the_product_to_the_last_bit():
         np.testing.assert_array_equal(one, other)
 
 
-def test_bare_margins_stay_as_they_are():
-    assert_bare_product(fitted(activation="none"), DATA.X_test)
+@pytest.mark.parametrize("max_leaf_size", [8, 100])
+def test_bare_margins_stay_as_they_are_in_many_clusters_and_in_one(max_leaf_size):
+    model = fitted(activation="none", max_leaf_size=max_leaf_size)
+    assert (model.tree_.n_clusters == 1) == (max_leaf_size == 100)
+    assert_bare_product(model, DATA.X_test)
+
+
+def test_no_ranker_is_drafted_for_bare_margins():
+    PARTS.clear()
+    fitted(estimator=Spying, activation="none", rounds=0, copies=1)
+    assert [part.task.is_draft for part in PARTS] == [False, False, True]
 
 
 def test_an_order_is_the_same_for_any_number_of_threads():

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from polyseme.backbones.protocols import Encodes, Fuses, Matcher, Ranker
 from polyseme.backbones.tasks import MatchingTask, RankingTask
 from polyseme.inputs.documents import Documents
-from polyseme.inputs.sparse_rows import SparsePattern
+from polyseme.inputs.sparse_rows import SparsePattern, SparseRows
 from polyseme.machine.run import Run
 from polyseme.ordering.facts import (
     N_CANDIDATES,
@@ -79,13 +79,16 @@ def order_by_held_out(documents: Documents, how: Drafting, run: Run) -> LabelOrd
         Progress counts slots of all drafts.
     """
     parts = held_out_parts(how.task.labels, run.seed)
-    found = [
-        _candidates_of_part(documents, how, part, run.counting_from(i * how.task.clusters.n_slots))
-        for i, part in enumerate(parts)
-    ]
-    if not parts or any(one is None for one in found):
+    candidates = []
+    for i, part in enumerate(parts):
+        found = _candidates_of_part(
+            documents, how, part, run.counting_from(i * how.task.clusters.n_slots)
+        )
+        if found is None:
+            return None
+        candidates.append(found)
+    if not candidates:
         return None
-    candidates = [one for one in found if one is not None]
     return learn_ordering(
         Candidates(
             np.concatenate([one.labels for one in candidates]),
@@ -134,24 +137,29 @@ def _candidates_of_part(
     matcher = how.make_matcher().fit(
         known, MatchingTask(targets, how.tree, is_draft=True), run.reporting_to(None)
     )
-    ranker = how.make_ranker().fit(what_the_ranker_sees(matcher, known, run), draft, run)
-    counts = log_counts(np.bincount(draft.labels.columns, minlength=draft.labels.n_columns))
-    unseen, run = documents.take(part), run.reporting_to(None)
-    if not _multiplies(matcher, unseen.rows(0, min(len(part), ROWS_AT_ONCE)), how.beam_size, run):
+    unseen, quiet = documents.take(part), run.reporting_to(None)
+    some = unseen.rows(0, min(len(part), ROWS_AT_ONCE))
+    matched = matcher.match(some, how.beam_size, quiet)
+    if not _multiply(matched):
         return None
+    ranker = how.make_ranker().fit(what_the_ranker_sees(matcher, known, run), draft, run)
+    seen = what_the_ranker_sees(matcher, some, quiet)
+    if not _multiply(ranker.score(seen, matched, task.clusters, quiet)):
+        return None
+    counts = log_counts(np.bincount(draft.labels.columns, minlength=draft.labels.n_columns))
     if isinstance(matcher, Fuses) and not isinstance(matcher, Encodes):
         walk = matcher.fused_with(ranker, task.clusters)
         if walk is not None:
-            return walk.candidates(unseen, how.beam_size, how.merge, counts, run)
+            return walk.candidates(unseen, how.beam_size, how.merge, counts, quiet)
     return candidates_by_parts(
-        matcher, ranker, task.clusters, unseen, counts, how.beam_size, how.merge, run
+        matcher, ranker, task.clusters, unseen, counts, how.beam_size, how.merge, quiet
     )
 
 
-def _multiplies(matcher: Matcher, documents: Documents, beam_size: int, run: Run) -> bool:
+def _multiply(scores: SparseRows) -> bool:
     """Tell whether scores are such that they multiply along a path; bare margins are not."""
-    scores = matcher.match(documents, beam_size, run).values
-    return bool(len(scores) and scores.min() >= 0 and scores.max() <= 1)
+    values = scores.values
+    return bool(len(values) and values.min() >= 0 and values.max() <= 1)
 
 
 def candidates_by_parts(
