@@ -276,7 +276,7 @@ class Predictor {
         return std::move(best).to_python();
     }
 
-    // For a single row: declines, with None, whatever is not finite, in range and ascending.
+    // For a single row: declines, with None, whatever is not finite, in range and ascending, or is zero.
     template <class Start, class Column, class Value>
     nb::object top_k_of_row(const In<Start>& starts, const In<Column>& columns, const In<Value>& values,
                             int32_t beam_size, int32_t k, const std::string& merge_name) const {
@@ -293,7 +293,8 @@ class Predictor {
         for (size_t e = 0; e < n; ++e) {
             features[e] = static_cast<int32_t>(columns.data()[e]);
             floats[e] = static_cast<float>(values.data()[e]);
-            plain &= before < columns.data()[e] && floats[e] - floats[e] == 0;
+            // A stored zero is no word of the document.
+            plain &= before < columns.data()[e] && floats[e] - floats[e] == 0 && floats[e] != 0;
             before = columns.data()[e];
         }
         if (!plain || n_dense() > 0 || before >= n_features_) return nb::none();

@@ -12,7 +12,7 @@ from polyseme import XRLinear
 from polyseme.training.update import updated
 from tests.model_folders import edit_description, manifest_of, replace_weights, weights_of
 from tests.small_data import topics
-from tests.unit.test_ordering import part_by_part
+from tests.unit.test_ordered_predictions import part_by_part
 from tests.unit.test_update import SMALL, split
 
 DATA = topics(n_labels=40, n_documents=500)

@@ -245,7 +245,7 @@ def _train_on(model: Model, documents: Documents, Y: SparsePattern) -> Sample:
     trained: Model = clone(model)
     forget_peak()
     before = resident_memory() or 0
-    trained._learn(documents, Y, watch, ordering=None)
+    trained._learn(documents, Y, watch)
 
     queries = documents.rows(0, min(documents.n_rows, N_QUERIES))
     passes = []

@@ -316,7 +316,7 @@ class PartitionedClassifier(Predicting):
         documents: Documents,
         labels: SparsePattern,
         progress: Progress,
-        ordering: LabelOrdering | None,
+        ordering: LabelOrdering | None = None,
     ) -> None:
         """Train on checked documents. Whatever fails leaves the earlier model as it was."""
         run = self._run()

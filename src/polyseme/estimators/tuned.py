@@ -15,10 +15,12 @@ TUNED_VALUES: Mapping[str, Sequence[Any]] = {
     "beam_size": (5, 10, 20),
     "max_leaf_size": (50, 100, 200, 400),
     "training_rows": ("teacher-forcing", "both"),
+    "favour_rare": (0.0, 0.25, 0.5, 1.0),
     "merge": ("sum", "mean"),
 }
 # Settings that are known to be good, tried before random ones.
 TUNED_FIRST: Sequence[Mapping[str, Any]] = (
+    {"favour_rare": 0.5},
     {"training_rows": "both"},
     {"copies": 3},
     {"max_leaf_size": 200},
