@@ -25,7 +25,7 @@ from polyseme.estimators.parameters import (
     share,
     whole_from,
 )
-from polyseme.estimators.predicting import Predicting
+from polyseme.estimators.predicting import Predicting, log_rarity
 from polyseme.estimators.tuned import TUNED_FIRST, TUNED_VALUES
 from polyseme.files.model_folder import save_model
 from polyseme.files.stored_model import Contents, StoredModel
@@ -410,7 +410,7 @@ class PartitionedClassifier(Predicting):
             return induce_senses(seen, labels, run, only=only, earlier=earlier)
 
     def _plan(self, label_counts: npt.NDArray[np.int64], n_documents: int) -> TrainingPlan:
-        weights = self._rarity(label_counts, n_documents)
+        weights = log_rarity(label_counts, n_documents, self.favour_rare)
         return TrainingPlan(
             assignment=AssignmentPlan(self.assignment, self.copies, self.max_cluster_size),
             beam_size=self.beam_size,

@@ -48,6 +48,7 @@ class Predicting(BaseEstimator):  # type: ignore[misc]
     ordering_: LabelOrdering | None
     label_counts_: npt.NDArray[np.int64]
     n_documents_: int
+    trained_parameters_: dict[str, Any]
     n_labels_: int
     n_features_in_: int
     _walk: Walk | None
@@ -72,17 +73,10 @@ class Predicting(BaseEstimator):  # type: ignore[misc]
         """Return the learned order with what it has to know of each label."""
         if self.ordering_ is None:
             return None
-        bonus = self._rarity(self.label_counts_, self.n_documents_)
+        # As it was in training, whatever was set since.
+        favoured = self.trained_parameters_["favour_rare"]
+        bonus = log_rarity(self.label_counts_, self.n_documents_, favoured)
         return CountedOrdering(self.ordering_, log_counts(self.label_counts_), bonus)
-
-    def _rarity(
-        self, label_counts: npt.NDArray[np.int64], n_documents: int
-    ) -> npt.NDArray[np.float32] | None:
-        """Return by how much labels are to be favoured, as logarithms; None for none."""
-        if self.favour_rare == 0:
-            return None
-        inverse = propensities(label_counts, n_documents).inverse
-        return (self.favour_rare * np.log(inverse)).astype(np.float32)
 
     def _check(self, X: Any) -> Documents:
         if not hasattr(self, "clusters_"):
@@ -136,25 +130,21 @@ class Predicting(BaseEstimator):  # type: ignore[misc]
         run = self._run()
         if self._walk is not None:
             return self._walk.all_scores(documents, self.beam_size, self.merge, run)
-        if self.ordering_ is not None:
-            return as_rows(*self._in_order(documents, None), self.n_labels_)
-        blocks = [
-            self._scores_of(
-                documents.rows(first, min(first + ROWS_AT_ONCE, documents.n_rows)), run
-            )
-            for first in range(0, max(1, documents.n_rows), ROWS_AT_ONCE)
-        ]
-        return SparseRows.stack(blocks)
+        return SparseRows.stack(
+            [self._scores_of(block, run) for block in documents.blocks(ROWS_AT_ONCE)]
+        )
 
     def _scores_of(self, documents: Documents, run: Run) -> SparseRows:
+        if self.ordering_ is not None:
+            return as_rows(*self._in_order(documents, None), self.n_labels_)
         matched = self.matcher_.match(documents, self.beam_size, run)
         scores = self._slot_scores(documents, matched, run)
         return merge_slots(scores, self.clusters_, self.merge)
 
     def _in_order(
-        self, documents: Documents, n: int | None
+        self, documents: Documents, k: int | None
     ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]:
-        """Return the n best labels, or all, in the learned order."""
+        """Return the k best labels of a block of documents, or all, in the learned order."""
         counted = self._counted()
         assert counted is not None
         candidates = candidates_by_parts(
@@ -166,12 +156,16 @@ class Predicting(BaseEstimator):  # type: ignore[misc]
             self.beam_size,
             self.merge,
             self._run(),
-            n=None if n is None else max(n, N_CANDIDATES),
+            n=None if k is None else min(max(k, N_CANDIDATES), self.n_labels_),
         )
         labels, scores = counted.ordering.ordered(
             candidates, log_lengths(documents), counted.bonus
         )
-        return labels[:, :n], scores[:, :n]
+        missing = ((0, 0), (0, max(0, (k or 0) - labels.shape[1])))
+        return (
+            np.pad(labels[:, :k], missing, constant_values=-1),
+            np.pad(scores[:, :k], missing),
+        )
 
     def predict_top_k(
         self, X: Any, k: int = 5
@@ -198,7 +192,9 @@ class Predicting(BaseEstimator):  # type: ignore[misc]
         if self._walk is not None:
             return self._walk.top_k(documents, self.beam_size, k, self.merge, self._run())
         if self.ordering_ is not None:
-            return self._in_order(documents, k)
+            ordered = [self._in_order(block, k) for block in documents.blocks(ROWS_AT_ONCE)]
+            labels, scores = zip(*ordered, strict=True)
+            return np.concatenate(labels), np.concatenate(scores)
         return top_k_of_rows(self._label_scores(documents), k)
 
     def _top_k_of_one(
@@ -264,6 +260,16 @@ def check_k(k: int, name: str = "k") -> int:
     if isinstance(k, bool) or not isinstance(k, int | np.integer) or not 1 <= k < 2**31:
         raise ValueError(f"{name} must be a positive whole number, not {k!r}.")
     return int(k)
+
+
+def log_rarity(
+    label_counts: npt.NDArray[np.int64], n_documents: int, power: float
+) -> npt.NDArray[np.float32] | None:
+    """Return by how much labels are favoured: logarithms of inverse propensities to a power."""
+    if power == 0:
+        return None
+    inverse = propensities(label_counts, n_documents).inverse
+    return (power * np.log(inverse)).astype(np.float32)
 
 
 def as_rows(

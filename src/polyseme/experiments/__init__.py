@@ -77,6 +77,7 @@ MODULES = (
     "choices",
     "equal_cost",
     "tuning",
+    "ordering",
 )
 
 

@@ -13,6 +13,7 @@ __all__ = [
     "ALL_TABLES",
     "COST",
     "PRECISIONS",
+    "PROPENSITY",
     "REACH",
     "Column",
     "Table",

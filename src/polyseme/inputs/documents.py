@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -95,6 +95,11 @@ class Documents:
             None if self.dense is None else self.dense[first:last],
             None if self.texts is None else self.texts[first:last],
         )
+
+    def blocks(self, n_rows: int) -> Iterator[Documents]:
+        """Go through the documents, so many at a time; of no documents there is one block."""
+        for first in range(0, max(1, self.n_rows), n_rows):
+            yield self.rows(first, min(first + n_rows, self.n_rows))
 
     def take(self, row_ids: npt.ArrayLike) -> Documents:
         """Return the given documents, in the given order."""

@@ -5,6 +5,7 @@ Backbones that fuse find the same natively (``native/label_ordering.hpp``).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -47,6 +48,14 @@ class Candidates:
 
     labels: npt.NDArray[np.int32]
     facts: Floats
+
+    @classmethod
+    def stack(cls, parts: Sequence[Candidates]) -> Candidates:
+        """Return those of all parts, which have as many labels a document."""
+        return cls(
+            np.concatenate([part.labels for part in parts]),
+            np.concatenate([part.facts for part in parts]),
+        )
 
 
 def log_counts(label_counts: npt.NDArray[np.int64]) -> Floats:

@@ -36,6 +36,7 @@ __all__ = [
     "Drafting",
     "candidates_by_parts",
     "count_held_out",
+    "held_out_candidates",
     "held_out_parts",
     "order_by_held_out",
 ]
@@ -71,6 +72,19 @@ class Drafting:
 def order_by_held_out(documents: Documents, how: Drafting, run: Run) -> LabelOrdering | None:
     """Learn the order of labels; None if there is too little to learn from.
 
+    See `held_out_candidates` for the parameters.
+    """
+    found = held_out_candidates(documents, how, run)
+    return None if found is None else learn_ordering(*found)
+
+
+def held_out_candidates(
+    documents: Documents, how: Drafting, run: Run
+) -> tuple[Candidates, SparsePattern] | None:
+    """Return candidates of documents that were held out, and their true labels.
+
+    None if there are too few, or if scores do not multiply along a path.
+
     Parameters
     ----------
     documents : Documents
@@ -89,13 +103,7 @@ def order_by_held_out(documents: Documents, how: Drafting, run: Run) -> LabelOrd
         candidates.append(found)
     if not candidates:
         return None
-    return learn_ordering(
-        Candidates(
-            np.concatenate([one.labels for one in candidates]),
-            np.concatenate([one.facts for one in candidates]),
-        ),
-        how.task.labels.take(np.concatenate(parts)),
-    )
+    return Candidates.stack(candidates), how.task.labels.take(np.concatenate(parts))
 
 
 def held_out_parts(labels: SparsePattern, seed: int) -> list[npt.NDArray[np.int64]]:
@@ -151,8 +159,13 @@ def _candidates_of_part(
         walk = matcher.fused_with(ranker, task.clusters)
         if walk is not None:
             return walk.candidates(unseen, how.beam_size, how.merge, counts, quiet)
-    return candidates_by_parts(
-        matcher, ranker, task.clusters, unseen, counts, how.beam_size, how.merge, quiet
+    return Candidates.stack(
+        [
+            candidates_by_parts(
+                matcher, ranker, task.clusters, block, counts, how.beam_size, how.merge, quiet
+            )
+            for block in unseen.blocks(ROWS_AT_ONCE)
+        ]
     )
 
 
@@ -174,7 +187,7 @@ def candidates_by_parts(
     *,
     n: int | None = N_CANDIDATES,
 ) -> Candidates:
-    """Return candidates of a matcher and a ranker of any kind, in blocks of documents.
+    """Return candidates of a matcher and a ranker of any kind; for a block of documents.
 
     Parameters
     ----------
@@ -183,28 +196,7 @@ def candidates_by_parts(
     n : int, optional
         How many; None for all labels that are reached.
     """
-    blocks = []
-    for first in range(0, max(1, documents.n_rows), ROWS_AT_ONCE):
-        some = documents.rows(first, min(first + ROWS_AT_ONCE, documents.n_rows))
-        matched = matcher.match(some, beam_size, run)
-        scores = ranker.score(what_the_ranker_sees(matcher, some, run), matched, clusters, run)
-        most = int(np.diff(scores.starts).max(initial=1)) if n is None else n
-        blocks.append(
-            candidates_of(matched, scores, clusters, counts, log_lengths(some), merge, most)
-        )
-    width = max(block.labels.shape[1] for block in blocks)
-    wider = [((0, 0), (0, width - block.labels.shape[1])) for block in blocks]
-    return Candidates(
-        np.concatenate(
-            [
-                np.pad(block.labels, more, constant_values=-1)
-                for block, more in zip(blocks, wider, strict=True)
-            ]
-        ),
-        np.concatenate(
-            [
-                np.pad(block.facts, (*more, (0, 0)))
-                for block, more in zip(blocks, wider, strict=True)
-            ]
-        ),
-    )
+    matched = matcher.match(documents, beam_size, run)
+    scores = ranker.score(what_the_ranker_sees(matcher, documents, run), matched, clusters, run)
+    most = int(np.diff(scores.starts).max(initial=1)) if n is None else n
+    return candidates_of(matched, scores, clusters, counts, log_lengths(documents), merge, most)

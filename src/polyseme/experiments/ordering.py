@@ -1,0 +1,110 @@
+"""What the learned order of labels gains, from what, and what it does to rare labels."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from polyseme.backbones.tasks import RankingTask
+from polyseme.estimators.xr_linear import XRLinear
+from polyseme.experiments.definition import Experiment, Method
+from polyseme.experiments.measuring import Figures, measure
+from polyseme.experiments.problem import Problem
+from polyseme.experiments.run_names import run_named
+from polyseme.experiments.tables import ACCURACY, COST, PROPENSITY
+from polyseme.inputs.documents import Documents
+from polyseme.inputs.sparse_rows import SparsePattern, SparseRows
+from polyseme.ordering.facts import FACTS
+from polyseme.ordering.label_ordering import TABLES, LabelOrdering
+from polyseme.ordering.learning import learn_ordering
+from polyseme.partition.training_rows import cluster_targets
+from polyseme.training.held_out import Drafting, held_out_candidates
+
+__all__ = ["EXPERIMENTS"]
+
+PRODUCT = "product"
+LEARNED = {"ordering": "learned"}
+
+
+@run_named("tempered product")
+def run_tempered(problem: Problem, method: Method, seed: int) -> Figures:
+    """Put labels in order by their product with the root of the path's score."""
+    model = problem.fit(method.parameters, seed)
+    return measure(_ordered_by(model, _by_tempered()), problem)
+
+
+@run_named("learned without counts")
+def run_without_counts(problem: Problem, method: Method, seed: int) -> Figures:
+    """Learn an order that does not know how often labels were given."""
+    model = problem.fit(method.parameters, seed)
+    documents = Documents(SparseRows.from_scipy(problem.X_train))
+    labels = SparsePattern.from_scipy(problem.Y_train)
+    task = RankingTask(labels, model.clusters_, cluster_targets(labels, model.clusters_))
+    drafting = Drafting(
+        model.make_matcher, model.make_ranker, model.tree_, task, model.beam_size, model.merge
+    )
+    found = held_out_candidates(documents, drafting, model._run())
+    if found is None:
+        return measure(model, problem)
+    candidates, truth = found
+    facts = candidates.facts.copy()
+    facts[..., list(FACTS).index("count")] = 0
+    ordering = learn_ordering(replace(candidates, facts=facts), truth)
+    return measure(_ordered_by(model, ordering), problem)
+
+
+def _ordered_by(model: XRLinear, ordering: LabelOrdering | None) -> XRLinear:
+    model.ordering_ = ordering
+    model._make_walk()
+    return model
+
+
+def _by_tempered() -> LabelOrdering:
+    """Return the order of the tempered product: what it differs by from the product is added."""
+    ends = np.array([-80, 10], dtype=np.float32)
+    alone: dict[tuple[str, ...], Any] = {("tempered",): ends, ("product",): -ends}
+    tables = [alone.get(names, np.zeros([2] * len(names), dtype=np.float32)) for names in TABLES]
+    curve = np.array([1, 0, 0, 0], dtype=np.float32)
+    return LabelOrdering(tuple(ends for _ in FACTS), tuple(tables), curve)
+
+
+def _methods(problem: Problem) -> list[Method]:
+    bases: dict[str, dict[str, Any]] = {
+        "": {},
+        ", rows of both": {"training_rows": "both"},
+        ", min_weight 0.05": {"min_weight": 0.05},
+        ", copies 3": {"copies": 3},
+    }
+    methods = [
+        method
+        for name, base in bases.items()
+        for method in (
+            Method(PRODUCT + name, base),
+            Method("tempered" + name, base, run=run_tempered),
+            Method("learned" + name, {**base, **LEARNED}),
+        )
+    ]
+    methods.insert(3, Method("learned, counts unknown", run=run_without_counts))
+    methods += [
+        Method(f"learned, favour_rare {share}", {**LEARNED, "favour_rare": share})
+        for share in (0.25, 0.5, 1.0)
+    ]
+    return methods
+
+
+EXPERIMENTS = (
+    Experiment(
+        name="ordering",
+        summary="The learned order of labels, what it gains from, and what it costs.",
+        methods=_methods,
+        columns={"Accuracy": ACCURACY, "Rare labels": PROPENSITY, "Cost": COST},
+        baseline=PRODUCT,
+        notes=(
+            "Tempered: the product with the root of the path's score. Counts unknown: an order "
+            "that does not know how often labels were given. Rows of both: slots learn from "
+            "documents of their cluster's labels and from those that the matcher sends there."
+        ),
+    ),
+)
