@@ -7,10 +7,14 @@ from typing import Any
 
 from benchmarks.systems.base import System
 
+# The work that the peers do, and no more: neither an order of labels nor senses are learned.
+BARE = {"ordering": "product", "senses": "none"}
+
 # name -> (module, class, settings, the package it needs; "polyseme" runs where the harness runs)
 SYSTEMS: dict[str, tuple[str, str, dict[str, Any], str]] = {
-    "polyseme": ("xr_linear", "XRLinear", {"copies": 1, "rounds": 0}, "polyseme"),
-    "polyseme-copies2": ("xr_linear", "XRLinear", {"copies": 2, "rounds": 1}, "polyseme"),
+    "polyseme": ("xr_linear", "XRLinear", {**BARE, "copies": 1, "rounds": 0}, "polyseme"),
+    "polyseme-copies2": ("xr_linear", "XRLinear", {**BARE, "copies": 2, "rounds": 1}, "polyseme"),
+    "polyseme-default": ("xr_linear", "XRLinear", {}, "polyseme"),
     "polyseme-best": ("xr_linear", "XRLinear", {"best": True}, "polyseme"),
     "libpecos": ("libpecos_plain", "LibpecosPlain", {}, "libpecos"),
     "libpecos-copies2": ("libpecos_copies", "LibpecosCopies", {}, "libpecos"),

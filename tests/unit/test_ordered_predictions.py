@@ -156,10 +156,11 @@ def test_favoured_labels_come_as_in_plain_loops_with_the_probabilities_of_others
 ):
     rng = np.random.default_rng(seed)
     plain, X = ordered_model(rng, merge=merge, copies=copies)
-    model = with_ordering(copy(plain).set_params(favour_rare=0.8), plain.ordering_)
+    model = copy(plain).set_params(favour_rare=0.8)
+    model.trained_parameters_ = {**plain.trained_parameters_, "favour_rare": 0.8}
     model.label_counts_ = rng.permutation(plain.label_counts_**2) // 20
     model._make_walk()
-    bonus = model._rarity(model.label_counts_, model.n_documents_)
+    bonus = model._counted().bonus
     assert bonus.min() >= 0
     assert bonus[model.label_counts_.argmin()] == bonus.max()
     expected = by_plain_loops(model, X)
@@ -308,3 +309,12 @@ def test_blocks_of_documents_that_reach_different_numbers_of_labels_fit_together
     np.testing.assert_array_equal(parts.decision_function(X).toarray(), expected.toarray())
     for one, other in zip(parts.predict_top_k(X, 30), best, strict=True):
         np.testing.assert_array_equal(one, other)
+
+
+def test_whom_a_model_favours_is_settled_in_training():
+    model, X = ordered_model(np.random.default_rng(0))
+    before = model.predict_top_k(X, 10)
+    changed = model.set_params(favour_rare=1.0)
+    for one in (changed, part_by_part(changed)):
+        for ours, theirs in zip(one.predict_top_k(X, 10), before, strict=True):
+            np.testing.assert_allclose(ours, theirs, rtol=1e-4)

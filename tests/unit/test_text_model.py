@@ -296,8 +296,10 @@ def test_reliability_is_that_of_probabilities_learned_from_other_documents():
     labels = np.zeros((n_documents, 1), dtype=np.int32)
     scores = np.random.default_rng(0).random((n_documents, 1)).astype(np.float32)
     Y = sp.csr_array((np.arange(n_documents) % 2 == 0)[:, None].astype(np.float32))
-    found = cross_checked(Judged.judge(labels, scores, Y))
-    assert found["brier_score"] > 0.8
+    judged = Judged.judge(labels, scores, Y)
+    for are_probabilities in (True, False):
+        found = cross_checked(judged, are_probabilities=are_probabilities)
+        assert found["brier_score"] > 0.8
 
 
 def test_texts_without_labels_are_left_out_and_counted():

@@ -74,7 +74,7 @@ class Predicting(BaseEstimator):  # type: ignore[misc]
         if self.ordering_ is None:
             return None
         # As it was in training, whatever was set since.
-        favoured = self.trained_parameters_["favour_rare"]
+        favoured = self.trained_parameters_.get("favour_rare", self.favour_rare)
         bonus = log_rarity(self.label_counts_, self.n_documents_, favoured)
         return CountedOrdering(self.ordering_, log_counts(self.label_counts_), bonus)
 
