@@ -85,7 +85,7 @@ _TRAINING = (
     click.option(
         "--no-held-out",
         is_flag=True,
-        help="Hold nothing out: no report, and scores are not probabilities.",
+        help="Hold nothing out: no report, and nobody has checked the probabilities.",
     ),
     click.option(
         "--no-refit",

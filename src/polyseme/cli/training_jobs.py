@@ -99,7 +99,12 @@ class _OnTexts:
         if model.n_without_labels_:
             note(f"{model.n_without_labels_:,} documents without labels were left out.")
         if not model.report_:
-            note("nothing was held out: there is no report, and scores are not probabilities.")
+            has_order = model.classifier_.ordering_ is not None
+            note(
+                "nothing was held out: there is no report, and "
+                + ("nobody has checked the" if has_order else "scores are not")
+                + " probabilities."
+            )
         return model, {}
 
     def estimate(self, as_json: bool) -> None:
