@@ -16,7 +16,7 @@ constexpr int n_facts = 7;
 using Facts = std::array<float, n_facts>;
 
 // How many labels, by the product of their scores, are put in order; all others come after them.
-constexpr int32_t n_candidates = 20;
+constexpr int32_t n_candidates = 16;
 
 // Collects what a label's reached slots say.
 class FactsOfSlots {

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-N_CANDIDATES = 20
+N_CANDIDATES = 16
 FACTS = ("path", "slot", "count", "reached", "tempered", "product", "length")
 TABLES = (
     *(("path",), ("slot",), ("count",), ("reached",), ("tempered",), ("product",)),

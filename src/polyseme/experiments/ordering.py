@@ -80,13 +80,12 @@ def _methods(problem: Problem) -> list[Method]:
     methods = [
         method
         for name, base in bases.items()
-        for method in (
-            Method(PRODUCT + name, base),
-            Method("tempered" + name, base, run=run_tempered),
-            Method("learned" + name, {**base, **LEARNED}),
-        )
+        for method in (Method(PRODUCT + name, base), Method("learned" + name, {**base, **LEARNED}))
     ]
-    methods.insert(3, Method("learned, counts unknown", run=run_without_counts))
+    methods += [
+        Method("tempered" + name, bases[name], run=run_tempered) for name in ("", ", rows of both")
+    ]
+    methods.append(Method("learned, counts unknown", run=run_without_counts))
     methods += [
         Method(f"learned, favour_rare {share}", {**LEARNED, "favour_rare": share})
         for share in (0.25, 0.5, 1.0)

@@ -28,7 +28,7 @@ FACTS = {
     "product": "logarithm of the sum of slots times clusters, by which candidates are chosen",
     "length": "logarithm of one more than the document's words",
 }
-N_CANDIDATES = 20  # best labels, by their product, that are put in order
+N_CANDIDATES = 16  # best labels, by their product, that are put in order
 LEAST_SCORE = 1e-30
 
 Floats = npt.NDArray[np.float32]
