@@ -137,8 +137,9 @@ class Annif:
 
     def install(self, package: str) -> None:
         """Install a package beside Annif."""
-        pip = [self.bin / "python", "-m", "pip", "install", "--quiet", package]
-        subprocess.run(pip, check=True)
+        subprocess.run(
+            [self.bin / "python", "-m", "pip", "install", "--quiet", package], check=True
+        )
 
 
 def report(results: dict[str, dict[str, Any]]) -> str:

@@ -195,7 +195,7 @@ def test_a_label_that_is_no_candidate_comes_after_them_without_effects(model):
             if not is_candidate:
                 assert one.order.effects == []
                 assert one.order.sentence == (
-                    f"By its bare score it is at place {one.order.bare_place}. Only the first 20 "
+                    f"By its bare score it is at place {one.order.bare_place}. Only the first 16 "
                     "are put in the learned order; it comes after them."
                 )
 
@@ -206,14 +206,14 @@ def test_places_are_said_in_words(model):
     assert moved
     for order in moved:
         assert order.sentence == (
-            f"The learned order moved it from place {order.bare_place} to {order.place} of 20 "
+            f"The learned order moved it from place {order.bare_place} to {order.place} of 16 "
             "candidates."
         )
     stayed = [
         one.order.sentence
         for one in candidates_in(all_explained(ordered_by(model, ordering_with()), 0)).values()
     ]
-    assert "With and without the learned order it is at place 1 of 20 candidates." in stayed
+    assert "With and without the learned order it is at place 1 of 16 candidates." in stayed
     assert not any("moved" in sentence for sentence in stayed)
 
 

@@ -126,8 +126,8 @@ def test_a_predictor_refuses_an_ordering_or_counts_of_other_labels():
     X, counts = sparse(np.ones((1, 2))), np.zeros(1, dtype=np.float32)
     predictor = _native.Predictor(*parts, native_ordering())
     labels, facts = predictor.candidates(X, 1, "sum", counts, 1, None)
-    assert labels.tolist() == [0] + [-1] * 19
-    assert len(facts) == 20 * len(FACTS)
+    assert labels.tolist() == [0] + [-1] * (N_CANDIDATES - 1)
+    assert len(facts) == N_CANDIDATES * len(FACTS)
     for n in (0, 2):
         wrong = np.zeros(n, dtype=np.float32)
         with pytest.raises(ValueError, match="does not fit the number of labels"):
