@@ -100,6 +100,7 @@ EXPERIMENTS = (
         methods=_methods,
         columns={"Accuracy": ACCURACY, "Rare labels": PROPENSITY, "Cost": COST},
         baseline=PRODUCT,
+        is_timed=True,
         notes=(
             "Tempered: the product with the root of the path's score. Counts unknown: an order "
             "that does not know how often labels were given. Rows of both: slots learn from "
