@@ -50,8 +50,10 @@ def run_job(data: Path) -> None:
     from benchmarks.datasets import read_matrix
 
     X, Y, X_test = (read_matrix(data, name) for name in ("X.trn", "Y.trn", "X.tst"))
-    how = {"copies": 2, "rounds": 1, "ordering": "product", "senses": "none"}
-    model = polyseme.XRLinear(**how, n_jobs=1, random_state=0).fit(X, Y)
+    model = polyseme.XRLinear(
+        copies=2, rounds=1, ordering="product", senses="none", n_jobs=1, random_state=0
+    )
+    model.fit(X, Y)
     model.predict_top_k(X_test, 10)
 
 

@@ -128,3 +128,15 @@ def test_bins_add_up_to_all_pairs():
 def test_what_is_no_curve_is_refused(method, scores, probabilities):
     with pytest.raises(ValueError, match="not a curve"):
         Calibration(method, np.array(scores, float), np.array(probabilities, float)).check()
+
+
+def test_probabilities_are_set_right_and_different_ones_stay_different():
+    rng = np.random.default_rng(0)
+    scores = rng.uniform(0.01, 0.8, 3000)
+    hits = rng.random(3000) < scores / 2  # twice too sure
+    curve = Calibration.fit(scores, hits, are_probabilities=True)
+    assert curve.method == "logistic"
+    curve.check()
+    assert curve([0.2, 0.6]) == pytest.approx([0.1, 0.3], abs=0.04)
+    beyond = curve([1e-5, 0.001, 0.005, 0.79, 0.85, 0.9, 0.99])
+    assert (np.diff(beyond) > 0).all()

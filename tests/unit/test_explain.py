@@ -296,3 +296,17 @@ def test_weights_outside_a_level_are_refused(cluster, slot, features, message):
     level = model.ranker_.weights.level
     with pytest.raises(ValueError, match=message):
         level.slot_weights(cluster, slot, np.array(features, dtype=np.int32))
+
+
+def test_labels_are_explained_by_name_or_number():
+    X, Y = random_problem(np.random.default_rng(0), n_labels=6)
+    names = [f"label {i}" for i in range(6)]
+    model = XRLinear(verbose=0).fit(sp.csr_array(X), Y, label_names=names)
+    by_name = explain(model, sp.csr_array(X[:1]), ["label 3", 1])
+    assert [one.label for one in by_name.labels] == [3, 1]
+    for wrong in ("label 3", 3):
+        with pytest.raises(ValueError, match="labels must be a list of labels"):
+            explain(model, sp.csr_array(X[:1]), wrong)
+    for wrong in ("label 9", 6, -1, 1.5, None, True):
+        with pytest.raises(ValueError, match="label"):
+            explain(model, sp.csr_array(X[:1]), [wrong])

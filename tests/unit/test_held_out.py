@@ -241,3 +241,31 @@ def test_documents_of_one_label_each_learn_an_order():
     product.ordering_ = None
     product._make_walk()
     assert model.score(data.X_test, data.Y_test) > product.score(data.X_test, data.Y_test) - 0.03
+
+
+def test_the_order_of_another_model_is_taken_over_and_so_is_its_lack_of_one():
+    data = topics()
+    model = fitted(data)
+    assert model.ordering_ is not None
+    again = XRLinear(**model.get_params()).fit(data.X, data.Y, order_from=model)
+    assert again.ordering_ is model.ordering_
+    assert ORDERING not in again.phase_seconds_
+    without = copy(model)
+    without.ordering_ = None
+    bare = XRLinear(**model.get_params()).fit(data.X, data.Y, order_from=without)
+    assert bare.ordering_ is None
+
+
+@pytest.mark.parametrize("wrong", ["learned", 5, XRLinear(), "product", "sigmoid"], ids=repr)
+def test_an_order_of_something_else_is_refused_before_the_work_begins(wrong):
+    data = topics()
+    model = fitted(data)
+    parameters = model.get_params()
+    if wrong == "product":
+        parameters, wrong = {**parameters, "ordering": "product"}, model
+    elif wrong == "sigmoid":
+        parameters, wrong = {**parameters, "activation": "sigmoid"}, model
+    fresh = XRLinear(**parameters)
+    with pytest.raises(ValueError, match="order_from"):
+        fresh.fit(data.X, data.Y, order_from=wrong)
+    assert not hasattr(fresh, "ordering_")

@@ -510,3 +510,13 @@ def test_parameters_are_checked_before_anything_is_read(parameters, sentence):
 def test_a_wrong_limit_or_threshold_is_named(arguments, sentence):
     with pytest.raises(ValueError, match=sentence):
         fitted(make_corpus(100, seed=2)).suggest(["fish"], **arguments)
+
+
+@pytest.mark.parametrize("n_texts", [150, 190, 400])
+def test_the_refit_has_the_order_that_was_measured_or_none(n_texts):
+    texts, labels = TRAINING.texts[:n_texts], TRAINING.labels[:n_texts]
+    model = TextModel(classifier=XRLinear(verbose=0), verbose=0).fit(texts, labels)
+    is_ordered = model.classifier_.ordering_ is not None
+    found = model.evaluate([Record(*pair) for pair in zip(TEST.texts, TEST.labels, strict=True)])
+    assert found["reliability"]["calibration_error"] < 0.25
+    assert is_ordered == (n_texts == 400)

@@ -133,3 +133,25 @@ def test_limits_say_what_is_too_much():
     assert Limits(memory=99).objection(within) == "takes 100 bytes of memory"
     assert Limits(model_size=99).objection(within) == "takes 100 bytes on disk"
     assert Limits(memory=1, model_size=1).objection(Trial({}, 0, 0.0)) == ""
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"parameters": {"nonsense": 1}},
+        {"parameters": {"C": -1.0}},
+        {"parameters": {}},
+        {"n_documents": 10**12},
+        {"score": 1e300},
+    ],
+    ids=str,
+)
+def test_trials_that_cannot_have_been_are_refused(tmp_path, changes):
+    path, space = tmp_path / "state.json", {"C": [1.0, 2.0]}
+    Journal(path, ABOUT, space).add(Trial({"C": 2.0}, 10, 0.5, 50.0))
+    assert len(Journal(path, ABOUT, space).trials) == 1
+    kept = json.loads(path.read_text())
+    kept["trials"][0].update(changes)
+    path.write_text(json.dumps(kept))
+    with pytest.raises(ValueError, match="is damaged, or no state of a tuning"):
+        Journal(path, ABOUT, space)

@@ -114,6 +114,8 @@ class Tuning:
         self._toml = options["tune_toml"] or output.with_name(f"{output.name}.toml")
         self._state = options["tune_state"] or output.with_name(f"{output.name}.tuning.json")
         self._found: TuningResult | None = None
+        if self._toml.is_dir():
+            raise ValueError(f"{self._toml} is a folder; name another file with --tune-toml.")
         if options["tune_toml"] is not None and not self._toml.parent.is_dir():
             raise FileNotFoundError(f"{self._toml.parent} is not a folder; create it first.")
         if self._toml.is_file() and not self._toml.read_bytes().startswith(FIRST_WORDS.encode()):

@@ -276,7 +276,7 @@ class PartitionedClassifier(Predicting):
         *,
         label_names: Any = None,
         feature_names: Any = None,
-        ordering: LabelOrdering | None = None,
+        order_from: PartitionedClassifier | None = None,
     ) -> Self:
         """Learn to tag documents.
 
@@ -290,9 +290,10 @@ class PartitionedClassifier(Predicting):
             Names for the columns of Y.
         feature_names : sequence of str, optional
             Names for the columns of X, so that senses can be explained.
-        ordering : LabelOrdering, optional
-            The order of labels, if it is known from a model of much the same documents and
-            parameters; by default it is learned, as the parameter `ordering` says.
+        order_from : estimator, optional
+            A trained one of the same class, with much the same documents and parameters, whose
+            order of labels is taken over, or its lack of one; by default it is learned, as the
+            parameter `ordering` says.
 
         Returns
         -------
@@ -304,7 +305,9 @@ class PartitionedClassifier(Predicting):
         refuse_mostly_absent_labels(labels)
         names_of_labels = None if names is None else Names.from_list(names)
         names_of_features = _feature_names(feature_names, documents.n_features)
-        self._learn(documents, labels, Progress(enabled=bool(self.verbose)), ordering)
+        if order_from is not None:
+            self._check_order_from(order_from)
+        self._learn(documents, labels, Progress(enabled=bool(self.verbose)), order_from)
         self._note_column_names(X, reset=True)
         if names_of_features is None and hasattr(self, "feature_names_in_"):
             names_of_features = Names.from_list(self.feature_names_in_)
@@ -316,7 +319,7 @@ class PartitionedClassifier(Predicting):
         documents: Documents,
         labels: SparsePattern,
         progress: Progress,
-        ordering: LabelOrdering | None = None,
+        order_from: PartitionedClassifier | None = None,
     ) -> None:
         """Train on checked documents. Whatever fails leaves the earlier model as it was."""
         run = self._run()
@@ -341,8 +344,11 @@ class PartitionedClassifier(Predicting):
                 run,
                 progress,
             )
-            if ordering is None:
-                ordering = self._learn_order(documents, tree, found.task, run, progress)
+            ordering = (
+                self._learn_order(documents, tree, found.task, run, progress)
+                if order_from is None
+                else order_from.ordering_
+            )
             senses = self.find_senses(found.seen, labels, progress)
         self.matcher_, self.ranker_ = found.matcher, found.ranker
         self.tree_, self.clusters_ = tree, found.clusters
@@ -369,6 +375,16 @@ class PartitionedClassifier(Predicting):
         self.updates_ = []
         self.phase_seconds_ = dict(progress.seconds)
         self._make_walk()
+
+    def _check_order_from(self, other: Any) -> None:
+        if type(other) is not type(self) or not hasattr(other, "ordering_"):
+            raise ValueError(f"order_from must be a trained {type(self).__name__}, not {other!r}.")
+        for name in ("ordering", "activation"):
+            if getattr(self, name, None) != getattr(other, name, None):
+                raise ValueError(
+                    f"order_from has {name}={getattr(other, name)!r}, but this estimator has "
+                    f"{getattr(self, name)!r}; an order holds for scores of the same kind."
+                )
 
     def _learn_order(
         self,

@@ -16,7 +16,7 @@ from polyseme.experiments.run_names import run_named
 from polyseme.experiments.tables import ACCURACY, COST, PROPENSITY
 from polyseme.inputs.documents import Documents
 from polyseme.inputs.sparse_rows import SparsePattern, SparseRows
-from polyseme.ordering.facts import FACTS
+from polyseme.ordering.facts import FACTS, PLACE_OF
 from polyseme.ordering.label_ordering import TABLES, LabelOrdering
 from polyseme.ordering.learning import learn_ordering
 from polyseme.partition.training_rows import cluster_targets
@@ -50,7 +50,7 @@ def run_without_counts(problem: Problem, method: Method, seed: int) -> Figures:
         return measure(model, problem)
     candidates, truth = found
     facts = candidates.facts.copy()
-    facts[..., list(FACTS).index("count")] = 0
+    facts[..., PLACE_OF["count"]] = 0
     ordering = learn_ordering(replace(candidates, facts=facts), truth)
     return measure(_ordered_by(model, ordering), problem)
 

@@ -21,13 +21,14 @@ __all__ = ["FACTS", "N_CANDIDATES", "Candidates", "candidates_of", "log_counts",
 
 FACTS = {
     "path": "logarithm of the score of the best slot's cluster",
-    "slot": "how far the best slot is short of certain, whatever its cluster",
+    "slot": "how far the slot with the best score of its own is short of certain",
     "count": "logarithm of one more than the label's training documents",
     "reached": "number of the label's slots that were reached",
     "tempered": "logarithm of the sum of slots, with the root of their clusters' scores",
-    "product": "logarithm of the sum of slots times clusters, by which candidates are chosen",
+    "product": "logarithm of the sum of slots times clusters",
     "length": "logarithm of one more than the document's words",
 }
+PLACE_OF = {name: place for place, name in enumerate(FACTS)}
 N_CANDIDATES = 16  # best labels, by their product, that are put in order
 LEAST_SCORE = 1e-30
 

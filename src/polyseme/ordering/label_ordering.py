@@ -137,6 +137,12 @@ class LabelOrdering:
             np.take_along_axis(probabilities, order, axis=1).astype(np.float32),
         )
 
+    @property
+    def is_bounded(self) -> bool:
+        """Whether all numbers are such as can be stored."""
+        arrays = (*self.knots, *self.tables, self.curve)
+        return all(bool((np.abs(array) < LARGEST).all()) for array in arrays)
+
     # Files
 
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:

@@ -7,6 +7,8 @@ by the root of their number. A ridge draws the tables towards nothing, which is 
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
@@ -15,7 +17,7 @@ from threadpoolctl import threadpool_limits
 
 from polyseme.inputs.sparse_rows import SparsePattern
 from polyseme.metrics import hits
-from polyseme.ordering.facts import FACTS, Candidates
+from polyseme.ordering.facts import FACTS, PLACE_OF, Candidates
 from polyseme.ordering.label_ordering import (
     TABLES,
     LabelOrdering,
@@ -27,7 +29,7 @@ from polyseme.ordering.label_ordering import (
 __all__ = ["FEWEST_HITS", "learn_ordering"]
 
 FEWEST_HITS = 200  # true labels among the candidates: with fewer the product stays
-N_KNOTS = 6
+N_KNOTS = 7  # of a fact at most
 RIDGE = 10.0
 MOST_STEPS = 100
 CURVE_STEPS = 30
@@ -53,7 +55,7 @@ def learn_ordering(candidates: Candidates, truth: SparsePattern) -> LabelOrderin
     with threadpool_limits(limits=1, user_api="blas"):  # the same sums for any number of threads
         knots = tuple(_knots(facts[:, i], is_right) for i in range(len(FACTS)))
         basis = _basis(facts, knots)
-        product = facts[:, list(FACTS).index("product")].astype(np.float64)
+        product = facts[:, PLACE_OF["product"]].astype(np.float64)
         weights = _first_true(basis, product, is_right, document)
         ordering = LabelOrdering(
             knots,
@@ -61,24 +63,22 @@ def learn_ordering(candidates: Candidates, truth: SparsePattern) -> LabelOrderin
             np.array([1, 0, 0, 0], dtype=np.float32),
             len(is_label),
         )
-        curve = _curve(
-            ordering.values(facts), facts[:, list(FACTS).index("length")], is_right, document
-        )
-    if not curve[0] > 0:  # what speaks for a label does not make it likelier: nothing was learned
-        return None
-    return LabelOrdering(ordering.knots, ordering.tables, curve, ordering.n_documents)
+        curve = _curve(ordering.values(facts), facts[:, PLACE_OF["length"]], is_right, document)
+    learned = replace(ordering, curve=curve)
+    # Where what speaks for a label does not make it likelier, nothing was learned.
+    return learned if curve[0] > 0 and learned.is_bounded else None
 
 
 def _knots(
     values: npt.NDArray[np.float32], is_right: npt.NDArray[np.bool_]
 ) -> npt.NDArray[np.float32]:
     """Return knots where values are, most of them where right labels are."""
-    n_of_all = N_KNOTS // 3 + 1
+    n_of_all = N_KNOTS // 2
     found = np.unique(
         np.concatenate(
             [
                 np.quantile(values, np.linspace(0, 1, n_of_all)),
-                np.quantile(values[is_right], np.linspace(0, 1, N_KNOTS + 1 - n_of_all)),
+                np.quantile(values[is_right], np.linspace(0, 1, N_KNOTS - n_of_all)),
             ]
         ).astype(np.float32)
     )

@@ -19,6 +19,7 @@ from polyseme.machine.run import Run
 from polyseme.partition.merging import merge_slots
 from polyseme.senses.evidence import SenseEvidence, sense_evidence
 from polyseme.senses.explain_order import DocumentOrder, OrderExplanation
+from polyseme.senses.slots import label_number
 from polyseme.training.disentangle import what_the_ranker_sees
 
 if TYPE_CHECKING:
@@ -149,7 +150,7 @@ class Explanation:
 def explain(
     model: Model,
     X: Any,
-    labels: Iterable[int] | None = None,
+    labels: Iterable[str | int] | None = None,
     *,
     n_labels: int = 5,
     n_features: int = 20,
@@ -163,8 +164,8 @@ def explain(
     ----------
     model : estimator
     X : sparse matrix or array, shape (1, n_features)
-    labels : iterable of int, optional
-        The labels to explain; by default the best ones.
+    labels : iterable of str or int, optional
+        The labels to explain, by name or number; by default the best ones.
     n_labels : int
         How many of the best.
     n_features : int
@@ -177,17 +178,26 @@ def explain(
     if labels is None:
         chosen = list(way.scores)[:n_labels]
     else:
-        chosen = list(dict.fromkeys(int(label) for label in labels))
-        for label in chosen:
-            if not 0 <= label < model.n_labels_:
-                raise ValueError(
-                    f"no label {label}: labels are numbered from 0 to {model.n_labels_ - 1}"
-                )
+        if isinstance(labels, str) or not isinstance(labels, Iterable):
+            raise ValueError(f"labels must be a list of labels, not {labels!r}.")
+        chosen = list(dict.fromkeys(_number_of(model, label) for label in labels))
     senses = sense_evidence(model, document, chosen, n_words=n_features)
     return Explanation(
         levels=way.levels,
         labels=[way.label_explanation(label, senses.get(label)) for label in chosen],
     )
+
+
+def _number_of(model: Model, label: Any) -> int:
+    """Return the number of a label that is given by it, or by name; a number is never a name."""
+    if isinstance(label, str):
+        return label_number(model, label)
+    is_whole = isinstance(label, int | np.integer) and not isinstance(label, bool)
+    if not is_whole or not 0 <= label < model.n_labels_:
+        raise ValueError(
+            f"no label {label!r}: labels are numbered from 0 to {model.n_labels_ - 1}"
+        )
+    return int(label)
 
 
 class _Way:

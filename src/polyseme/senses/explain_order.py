@@ -9,7 +9,7 @@ import numpy as np
 
 from polyseme.inputs.documents import Documents
 from polyseme.inputs.sparse_rows import SparseRows
-from polyseme.ordering.facts import FACTS, N_CANDIDATES, candidates_of, log_lengths
+from polyseme.ordering.facts import N_CANDIDATES, PLACE_OF, candidates_of, log_lengths
 from polyseme.ordering.label_ordering import CountedOrdering
 
 if TYPE_CHECKING:
@@ -19,7 +19,6 @@ __all__ = ["DocumentOrder", "OrderEffect", "OrderExplanation"]
 
 LEAST_EFFECT = 0.05  # what is less hardly counts
 LEAST_SHOWN = 1e-4
-PLACES = {fact: place for place, fact in enumerate(FACTS)}
 
 # The other facts follow from these, or are the same for all candidates.
 EXPLAINED = ("path", "slot", "reached", "count")
@@ -159,17 +158,17 @@ class DocumentOrder:
         n_clusters = len(self._clusters.slots_of(label))
         found = []
         for fact in EXPLAINED:
-            column = self._facts[:, PLACES[fact]]
+            column = self._facts[:, PLACE_OF[fact]]
             # One of the candidates' own: there are no half clusters.
             median = np.quantile(column, 0.5, method="lower")
             if column[row] == median:
                 continue
             value, typical = (_for_people(fact, float(one)) for one in (column[row], median))
             changed = own.astype(np.float64)
-            changed[PLACES[fact]] = median
+            changed[PLACE_OF[fact]] = median
             if fact in IN_SUMS:
-                changed[PLACES["tempered"]] += IN_SUMS[fact] * np.log(typical / value)
-                changed[PLACES["product"]] += np.log(typical / value)
+                changed[PLACE_OF["tempered"]] += IN_SUMS[fact] * np.log(typical / value)
+                changed[PLACE_OF["product"]] += np.log(typical / value)
             lost = ordering.values(own) - ordering.values(changed)
             amount = float(ordering.curve[0] * lost)
             said = f"{_comparison(fact, value, typical, n_clusters)}: {_verdict(amount)}"

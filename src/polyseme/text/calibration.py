@@ -55,10 +55,11 @@ class Calibration:
     ) -> Calibration:
         """Learn the curve from scores of held-out documents.
 
-        Probabilities are only set right, by a logistic curve of their log-odds, so that no two
-        become the same. Bare scores get isotonic regression where there are at least a thousand
-        hits and misses, else a logistic curve, since a step for every few hits means little.
-        Logistic curves are fitted to Platt's smoothed targets.
+        Probabilities are only set right, by a logistic curve of their log-odds from one in a
+        million to all but that, so that different ones stay different. Bare scores get isotonic
+        regression where there are at least a thousand hits and misses, else a logistic curve,
+        since a step for every few hits means little. Logistic curves are fitted to Platt's
+        smoothed targets.
 
         Parameters
         ----------
@@ -75,7 +76,8 @@ class Calibration:
             return cls.none()
         n_hits = int(y.sum())
         if are_probabilities:
-            return cls("logistic", *_logistic(x, y, _log_odds, _from_log_odds))
+            most = float(_log_odds(np.array([1.0]))[0])
+            return cls("logistic", *_logistic(x, y, _log_odds, _from_log_odds, (-most, most)))
         if min(n_hits, len(y) - n_hits) >= ENOUGH_FOR_ISOTONIC:
             return cls("isotonic", *_isotonic(x, y))
         if x.min() < 0:  # margins differ by amounts, small scores by factors
@@ -118,9 +120,16 @@ def _isotonic(x: Floats, y: Hits) -> tuple[Floats, Floats]:
 
 
 def _logistic(
-    x: Floats, y: Hits, spread_out: Callable[..., Any], back: Callable[..., Any]
+    x: Floats,
+    y: Hits,
+    spread_out: Callable[..., Any],
+    back: Callable[..., Any],
+    ends: tuple[float, float] | None = None,
 ) -> tuple[Floats, Floats]:
-    """Return points of a logistic curve of scores that are spread out by a function."""
+    """Return points of a logistic curve of scores that are spread out by a function.
+
+    They go from the lowest score to the highest, or from one of the `ends` to the other.
+    """
     from sklearn.linear_model import LogisticRegression
 
     n_hits, n_misses = int(y.sum()), int((~y).sum())
@@ -142,7 +151,8 @@ def _logistic(
     slope, offset = float(regression.coef_[0, 0]), float(regression.intercept_[0])
     if slope <= 0:  # a higher score does not speak for a label: then none says anything
         return np.array([float(x.min())]), np.array([overall])
-    knots = np.linspace(low, high, N_KNOTS)
+    first, last = ends or (low, high)
+    knots = np.linspace(first, last, N_KNOTS)
     probabilities = 1 / (1 + np.exp(-(slope * (knots - center) / scale + offset)))
     return back(knots), np.maximum.accumulate(probabilities)
 

@@ -52,7 +52,7 @@ def fit_text_model(
     seconds = dict(progress.seconds)
     calibration, threshold = Calibration.none(), 0.0
     report: dict[str, Any] = {}
-    ordering = None  # of the model that was measured: the other one would have to learn it anew
+    measured = None
     if problem.n_held_out:
         measured = classifier
         if model.refit:
@@ -66,10 +66,9 @@ def fit_text_model(
             report["refitted"] = bool(model.refit)
             threshold = report["threshold"]["threshold"]
         seconds.update(progress.seconds)
-        ordering = measured.ordering_
-        del measured
     if model.refit or not problem.n_held_out:
-        classifier.fit(problem.X, problem.Y, **fitted, ordering=ordering)
+        # Curve and threshold are of the order that was measured, or of none.
+        classifier.fit(problem.X, problem.Y, **fitted, order_from=measured)
         seconds.update(classifier.phase_seconds_)
     examples = None
     if model.examples:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from polyseme.estimators.partitioned import PartitionedClassifier
 __all__ = ["Parameters", "draw_candidates", "space_of"]
 
 Parameters = dict[str, Any]
+NEVER_TUNED = ("random_state", "verbose")
 MOST_CHANGED = 3  # parameters that a random candidate has drawn anew
 DRAWS_A_CANDIDATE = 50  # in vain, before the space counts as exhausted
 
@@ -27,6 +28,15 @@ def space_of(
     Every value is checked as `fit` would check it.
     """
     known = estimator.get_params(deep=False)
+    if space is not None and not isinstance(space, Mapping):
+        raise ValueError(f"space must be a dict of lists by parameter, not {space!r}.")
+    if isinstance(fixed, str) or not isinstance(fixed, Iterable):
+        raise ValueError(f"fixed must be a list of parameters, not {fixed!r}.")
+    for name, tried in (space or {}).items():
+        if isinstance(tried, str) or not isinstance(tried, Iterable):
+            raise ValueError(f"the space of {name} must be a list of values, not {tried!r}.")
+        if name in NEVER_TUNED:
+            raise ValueError(f"{name} has nothing to do with how good a model is; leave it out.")
     for name in (*(space or ()), *fixed):
         if name not in known:
             raise ValueError(f"{type(estimator).__name__} has no parameter {name!r} to tune.")
@@ -37,7 +47,7 @@ def space_of(
         if name in known and name not in fixed
     }
     for name, values in found.items():
-        if isinstance(given[name], str) or not values:
+        if not values:
             raise ValueError(f"the space of {name} must be a list of values, not {given[name]!r}.")
         for value in values:
             if not isinstance(value, str | int | float | None):

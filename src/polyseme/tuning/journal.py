@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,8 @@ from polyseme.tuning.candidates import Parameters
 __all__ = ["Journal", "Limits", "Trial"]
 
 FORMAT = 1
+MOST_DOCUMENTS = 2**31
+MOST_PERCENT = 100.001
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,8 @@ class Trial:
         if (
             not isinstance(trial.parameters, dict)
             or type(trial.n_documents) is not int
+            or trial.n_documents > MOST_DOCUMENTS
+            or (trial.score is not None and trial.score > MOST_PERCENT)
             or not all(count is None or (type(count) is int and count >= 0) for count in counts)
             or not all(type(number) in (int, float) for number in numbers)
             or not all(math.isfinite(number) and number >= 0 for number in numbers)
@@ -87,10 +91,17 @@ class Journal:
         File to keep them in; what it has is read.
     about : dict
         What the trials depend on, by the word that a message calls it.
+    space : dict of str to list, optional
+        The values that trials may have of each parameter; trials that have others are refused.
     """
 
-    def __init__(self, path: Path | None, about: Mapping[str, Any]) -> None:
-        self._path = path
+    def __init__(
+        self,
+        path: Path | None,
+        about: Mapping[str, Any],
+        space: Mapping[str, Sequence[Any]] | None = None,
+    ) -> None:
+        self._path, self._space = path, space
         self._about = json.loads(json.dumps(about))  # as it would be read
         self.trials: list[Trial] = []
         if path is None:
@@ -122,7 +133,10 @@ class Journal:
         try:
             kept = json.loads(path.read_text(encoding="utf-8"))
             version, about = kept["format"], dict(kept["about"])
-            self.trials = [Trial.read(trial) for trial in kept["trials"]] if version == 1 else []
+            is_ours = version == FORMAT and all(
+                about.get(word) == value for word, value in self._about.items()
+            )
+            self.trials = [self._checked(trial) for trial in kept["trials"]] if is_ours else []
         except (ValueError, TypeError, KeyError, RecursionError) as error:
             raise ValueError(
                 f"{path} is damaged, or no state of a tuning; delete it to begin anew, or name "
@@ -136,6 +150,15 @@ class Journal:
                     f"{path} is the state of a tuning with another {word}; delete it to begin "
                     "anew, or name another file."
                 )
+
+    def _checked(self, given: Any) -> Trial:
+        trial, space = Trial.read(given), self._space
+        if space is not None and (
+            set(trial.parameters) != set(space)
+            or any(value not in space[name] for name, value in trial.parameters.items())
+        ):
+            raise ValueError("a trial is of other parameters")
+        return trial
 
     def _write(self) -> None:
         if self._path is None:

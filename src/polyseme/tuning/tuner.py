@@ -142,7 +142,8 @@ def tune(
         a,
         b,
     )
-    journal = Journal(None if state is None else Path(state), _about(laboratory, values))
+    allowed = {name: [*tried, candidates[0][name]] for name, tried in values.items()}
+    journal = Journal(None if state is None else Path(state), _about(laboratory, values), allowed)
     showing = Showing(str(measured_by), candidates[0], limits, seconds, bool(verbose))
     search = Search(
         candidates,
@@ -210,6 +211,7 @@ def _about(laboratory: Laboratory, space: Mapping[str, list[Any]]) -> dict[str, 
     own = estimator.get_params(deep=False)
     return {
         "version of polyseme": polyseme_version(),
+        "seed": laboratory.seed,
         "data set": laboratory.fingerprint(),
         "estimator": {
             "kind": estimator.kind,
@@ -217,7 +219,6 @@ def _about(laboratory: Laboratory, space: Mapping[str, list[Any]]) -> dict[str, 
         },
         "space of values": dict(space),
         "metric": [str(laboratory.metric), laboratory.a, laboratory.b],
-        "seed": laboratory.seed,
         "share of held-out documents": laboratory.held_out,
     }
 
