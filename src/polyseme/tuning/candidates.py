@@ -13,7 +13,6 @@ from polyseme.estimators.partitioned import PartitionedClassifier
 __all__ = ["Parameters", "draw_candidates", "space_of"]
 
 Parameters = dict[str, Any]
-NEVER_TUNED = ("random_state", "verbose")
 MOST_CHANGED = 3  # parameters that a random candidate has drawn anew
 DRAWS_A_CANDIDATE = 50  # in vain, before the space counts as exhausted
 
@@ -35,8 +34,6 @@ def space_of(
     for name, tried in (space or {}).items():
         if isinstance(tried, str) or not isinstance(tried, Iterable):
             raise ValueError(f"the space of {name} must be a list of values, not {tried!r}.")
-        if name in NEVER_TUNED:
-            raise ValueError(f"{name} has nothing to do with how good a model is; leave it out.")
     for name in (*(space or ()), *fixed):
         if name not in known:
             raise ValueError(f"{type(estimator).__name__} has no parameter {name!r} to tune.")
