@@ -140,3 +140,17 @@ def test_probabilities_are_set_right_and_different_ones_stay_different():
     assert curve([0.2, 0.6]) == pytest.approx([0.1, 0.3], abs=0.04)
     beyond = curve([1e-5, 0.001, 0.005, 0.79, 0.85, 0.9, 0.99])
     assert (np.diff(beyond) > 0).all()
+
+
+@settings(max_examples=20, deadline=None)
+@given(seed=st.integers(0, 2**32 - 1), power=st.floats(0.3, 3))
+def test_many_probabilities_are_set_right_by_groups_and_the_curve_rises_everywhere(seed, power):
+    rng = np.random.default_rng(seed)
+    scores = rng.random(20_000).astype(np.float32)
+    curve = Calibration.fit(scores, rng.random(20_000) < scores**power, are_probabilities=True)
+    assert curve.method == "isotonic"
+    curve.check()
+    asked = np.linspace(0, 1, 101)
+    assert (np.diff(curve(asked)) > 0).all()
+    assert np.abs(curve(asked) - asked**power).mean() < 0.03
+    assert len(np.unique(curve(scores))) == len(np.unique(scores))

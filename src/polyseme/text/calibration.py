@@ -19,6 +19,7 @@ __all__ = [
 ]
 
 ENOUGH_FOR_ISOTONIC = 1000  # hits, and misses; fewer would be followed step by step
+HITS_A_GROUP, MOST_GROUPS = 50, 40  # of probabilities that are set right together
 N_KNOTS = 257  # a logistic curve is stored by so many points
 SMALLEST_SCORE = 1e-6
 
@@ -55,11 +56,10 @@ class Calibration:
     ) -> Calibration:
         """Learn the curve from scores of held-out documents.
 
-        Probabilities are only set right, by a logistic curve of their log-odds from one in a
-        million to all but that, so that different ones stay different. Bare scores get isotonic
-        regression where there are at least a thousand hits and misses, else a logistic curve,
-        since a step for every few hits means little. Logistic curves are fitted to Platt's
-        smoothed targets.
+        Isotonic regression where there are at least a thousand hits and misses, else a logistic
+        curve with Platt's smoothed targets, since a step for every few hits means little.
+        Probabilities are only set right: different ones stay different, since the curve rises
+        everywhere, in straight lines between groups of them or as a curve of their log-odds.
 
         Parameters
         ----------
@@ -75,10 +75,13 @@ class Calibration:
         if len(x) == 0:
             return cls.none()
         n_hits = int(y.sum())
+        is_plenty = min(n_hits, len(y) - n_hits) >= ENOUGH_FOR_ISOTONIC
+        if are_probabilities and is_plenty:
+            return cls("isotonic", *_isotonic_between(x, y))
         if are_probabilities:
             most = float(_log_odds(np.array([1.0]))[0])
             return cls("logistic", *_logistic(x, y, _log_odds, _from_log_odds, (-most, most)))
-        if min(n_hits, len(y) - n_hits) >= ENOUGH_FOR_ISOTONIC:
+        if is_plenty:
             return cls("isotonic", *_isotonic(x, y))
         if x.min() < 0:  # margins differ by amounts, small scores by factors
             return cls("logistic", *_logistic(x, y, _as_it_is, _as_it_is))
@@ -116,6 +119,29 @@ def _isotonic(x: Floats, y: Hits) -> tuple[Floats, Floats]:
     return (
         regression.X_thresholds_.astype(np.float64),
         regression.y_thresholds_.astype(np.float64),
+    )
+
+
+def _isotonic_between(x: Floats, y: Hits) -> tuple[Floats, Floats]:
+    """Return a curve that rises from 0 to 1 through groups of scores with as many hits each."""
+    from sklearn.isotonic import isotonic_regression
+
+    order = np.argsort(x, kind="stable")
+    n_groups = max(2, min(MOST_GROUPS, int(y.sum()) // HITS_A_GROUP))
+    hits = np.cumsum(y[order])
+    group = np.minimum(hits * n_groups // (hits[-1] + 1), n_groups - 1)
+    sizes = np.bincount(group, minlength=n_groups).astype(np.float64)
+    shares = np.bincount(group, y[order], n_groups) / sizes
+    steps = isotonic_regression(shares, sample_weight=sizes)
+    # Groups with the same share become one, so that the curve is level nowhere.
+    _, of_group = np.unique(steps, return_inverse=True)
+    weights = np.bincount(of_group, sizes)
+    scores = np.bincount(of_group, np.bincount(group, x[order], n_groups)) / weights
+    found = np.bincount(of_group, steps * sizes) / weights
+    inside = (scores > 0) & (scores < 1) & (found > 0) & (found < 1)
+    return (
+        np.concatenate([[0.0], scores[inside], [1.0]]),
+        np.concatenate([[0.0], found[inside], [1.0]]),
     )
 
 
