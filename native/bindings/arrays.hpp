@@ -97,6 +97,7 @@ auto run_released(const nb::object& progress, Kernel&& kernel) {
 }
 
 void bind_training(nb::module_& m);
+void bind_levels(nb::module_& m);
 void bind_prediction(nb::module_& m);
 void bind_assignment(nb::module_& m);
 void bind_text_format(nb::module_& m);

@@ -69,7 +69,7 @@ def train_clusters(
     target_weights: _Float | None = None,
 ) -> dict[str, npt.NDArray[Any]]: ...
 
-# prediction.cpp
+# levels.cpp, prediction.cpp
 
 class LinearLevel:
     n_clusters: int
