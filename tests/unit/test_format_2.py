@@ -1,50 +1,30 @@
 """Models that were saved in format 2, before there were senses, are loaded as they were."""
 
-import json
 import shutil
-from pathlib import Path
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from safetensors.numpy import load_file, save
 
 import polyseme
 from polyseme.demo import make_corpus
 from polyseme.files.model_folder import FORMAT_VERSION
 from tests.model_folders import manifest_of, replace_weights, weights_of
+from tests.recorded_models import (
+    KINDS,
+    assert_recorded_answers,
+    classifier_of,
+    models_of_format,
+    recorded,
+)
 
-MODELS = Path(__file__).parents[1] / "models" / "format-2"
-KINDS = ["xr-linear", "text"]
-
-
-def recorded(kind):
-    return json.loads((MODELS / f"{kind}.json").read_text())
-
-
-def assert_recorded_answers(kind, model):
-    known = recorded(kind)
-    if kind == "text":
-        suggested = model.suggest(known["texts"], limit=3, threshold=0)
-        for found, expected in zip(suggested, known["suggestions"], strict=True):
-            assert [one.name for one in found] == [name for name, _ in expected]
-            scores = [score for _, score in expected]
-            assert [one.score for one in found] == pytest.approx(scores, abs=1e-5)
-        return
-    X = sp.csr_array(np.array(known["X"], dtype=np.float32)), np.array(known["dense"], "f4")
-    labels, scores = model.predict_top_k(X, 3)
-    assert labels.tolist() == known["labels"]
-    np.testing.assert_allclose(scores, known["scores"], atol=2e-5)
-
-
-def classifier_of(model):
-    return getattr(model, "classifier_", model)
+MODELS = models_of_format(2)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_model_of_format_2_gives_the_answers_that_it_gave(kind):
     assert manifest_of(MODELS / kind)["format_version"] == 2
-    assert_recorded_answers(kind, polyseme.load(MODELS / kind))
+    assert_recorded_answers(MODELS, kind, polyseme.load(MODELS / kind))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -52,7 +32,7 @@ def test_it_is_saved_as_what_is_new_and_gives_the_same_answers_again(kind, tmp_p
     folder = shutil.copytree(MODELS / kind, tmp_path / "model")
     polyseme.load(folder).save(folder)
     assert manifest_of(folder)["format_version"] == FORMAT_VERSION
-    assert_recorded_answers(kind, polyseme.load(folder))
+    assert_recorded_answers(MODELS, kind, polyseme.load(folder))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -67,7 +47,7 @@ def test_it_has_no_senses_whether_it_was_saved_again_or_not(kind, tmp_path):
 
 def test_all_examples_of_a_labels_slots_are_shown_as_the_labels_own(tmp_path):
     polyseme.load(MODELS / "text").save(tmp_path / "model")
-    known = recorded("text")["examples"]
+    known = recorded(MODELS, "text")["examples"]
     assert max(map(len, known.values())) > 2  # of more than one slot
     for place in (MODELS / "text", tmp_path / "model"):
         model = polyseme.load(place)

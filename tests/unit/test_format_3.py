@@ -1,46 +1,27 @@
 """Models that were saved in format 3, before orders were learned, are loaded as they were."""
 
-import json
 import shutil
-from pathlib import Path
 
-import numpy as np
 import pytest
-import scipy.sparse as sp
 
 import polyseme
 from polyseme.files.model_folder import FORMAT_VERSION
 from polyseme.suggestions import suggest
 from tests.model_folders import manifest_of
+from tests.recorded_models import (
+    KINDS,
+    assert_recorded_answers,
+    classifier_of,
+    given_to_the_classifier,
+    models_of_format,
+    recorded,
+)
 
-MODELS = Path(__file__).parents[1] / "models" / "format-3"
-KINDS = ["xr-linear", "text"]
-
-
-def recorded(kind):
-    return json.loads((MODELS / f"{kind}.json").read_text())
-
-
-def given_to_the_classifier(known):
-    return sp.csr_array(np.array(known["X"], dtype=np.float32)), np.array(known["dense"], "f4")
-
-
-def assert_recorded_answers(kind, model):
-    known = recorded(kind)
-    if kind == "text":
-        suggested = model.suggest(known["texts"], limit=3, threshold=0)
-        for found, expected in zip(suggested, known["suggestions"], strict=True):
-            assert [one.name for one in found] == [name for name, _, _ in expected]
-            scores = [score for _, score, _ in expected]
-            assert [one.score for one in found] == pytest.approx(scores, abs=1e-5)
-        return
-    labels, scores = model.predict_top_k(given_to_the_classifier(known), 3)
-    assert labels.tolist() == known["labels"]
-    np.testing.assert_allclose(scores, known["scores"], atol=2e-5)
+MODELS = models_of_format(3)
 
 
 def assert_recorded_senses(kind, model):
-    known = recorded(kind)
+    known = recorded(MODELS, kind)
     if kind == "text":
         suggested = model.suggest(known["texts"], limit=3, threshold=0)
         found = [[one.sense and list(one.sense) for one in row] for row in suggested]
@@ -52,14 +33,10 @@ def assert_recorded_senses(kind, model):
     assert [[one.sense and one.sense.place for one in row] for row in suggested] == known["senses"]
 
 
-def classifier_of(model):
-    return getattr(model, "classifier_", model)
-
-
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_model_of_format_3_gives_the_answers_that_it_gave(kind):
     assert manifest_of(MODELS / kind)["format_version"] == 3
-    assert_recorded_answers(kind, polyseme.load(MODELS / kind))
+    assert_recorded_answers(MODELS, kind, polyseme.load(MODELS / kind))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -67,7 +44,7 @@ def test_it_is_saved_as_what_is_new_and_gives_the_same_answers_again(kind, tmp_p
     folder = shutil.copytree(MODELS / kind, tmp_path / "model")
     polyseme.load(folder).save(folder)
     assert manifest_of(folder)["format_version"] == FORMAT_VERSION
-    assert_recorded_answers(kind, polyseme.load(folder))
+    assert_recorded_answers(MODELS, kind, polyseme.load(folder))
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -397,13 +397,13 @@ class PartitionedClassifier(Predicting):
         """Return the order of a document's labels, by drafts of the model; None if unwanted."""
         if self.ordering != "learned":
             return None
-        drafting = Drafting(
-            self.make_matcher, self.make_ranker, tree, task, self.beam_size, self.merge
-        )
-        n_drafts = len(held_out_parts(task.labels, run.seed))
-        if n_drafts == 0:
+        parts = held_out_parts(task.labels, run.seed)
+        if not parts:
             return None
-        with progress.phase(phases.ORDERING, n_drafts * task.clusters.n_slots) as step:
+        drafting = Drafting(
+            self.make_matcher, self.make_ranker, tree, task, parts, self.beam_size, self.merge
+        )
+        with progress.phase(phases.ORDERING, len(parts) * task.clusters.n_slots) as step:
             return order_by_held_out(documents, drafting, run.reporting_to(step))
 
     def find_senses(

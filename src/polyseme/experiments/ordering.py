@@ -20,7 +20,7 @@ from polyseme.ordering.facts import FACTS, PLACE_OF
 from polyseme.ordering.label_ordering import TABLES, LabelOrdering
 from polyseme.ordering.learning import learn_ordering
 from polyseme.partition.training_rows import cluster_targets
-from polyseme.training.held_out import Drafting, held_out_candidates
+from polyseme.training.held_out import Drafting, held_out_candidates, held_out_parts
 
 __all__ = ["EXPERIMENTS"]
 
@@ -43,7 +43,13 @@ def run_without_counts(problem: Problem, method: Method, seed: int) -> Figures:
     labels = SparsePattern.from_scipy(problem.Y_train)
     task = RankingTask(labels, model.clusters_, cluster_targets(labels, model.clusters_))
     drafting = Drafting(
-        model.make_matcher, model.make_ranker, model.tree_, task, model.beam_size, model.merge
+        model.make_matcher,
+        model.make_ranker,
+        model.tree_,
+        task,
+        held_out_parts(labels, seed),
+        model.beam_size,
+        model.merge,
     )
     found = held_out_candidates(documents, drafting, model._run())
     if found is None:

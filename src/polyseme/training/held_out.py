@@ -57,6 +57,8 @@ class Drafting:
     tree : LabelTree
     task : RankingTask
         What the ranker of all documents learned.
+    parts : list of ndarray of int64
+        The documents that are held out, a part for each draft; see `held_out_parts`.
     beam_size : int
     merge : str
     """
@@ -65,6 +67,7 @@ class Drafting:
     make_ranker: Callable[[], Ranker]
     tree: LabelTree
     task: RankingTask
+    parts: list[npt.NDArray[np.int64]]
     beam_size: int
     merge: str
 
@@ -92,9 +95,8 @@ def held_out_candidates(
     run : Run
         Progress counts slots of all drafts.
     """
-    parts = held_out_parts(how.task.labels, run.seed)
     candidates = []
-    for i, part in enumerate(parts):
+    for i, part in enumerate(how.parts):
         found = _candidates_of_part(
             documents, how, part, run.counting_from(i * how.task.clusters.n_slots)
         )
@@ -103,7 +105,7 @@ def held_out_candidates(
         candidates.append(found)
     if not candidates:
         return None
-    return Candidates.stack(candidates), how.task.labels.take(np.concatenate(parts))
+    return Candidates.stack(candidates), how.task.labels.take(np.concatenate(how.parts))
 
 
 def held_out_parts(labels: SparsePattern, seed: int) -> list[npt.NDArray[np.int64]]:
