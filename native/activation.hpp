@@ -9,7 +9,7 @@
 
 namespace polyseme {
 
-enum class Activation { l3_hinge, sigmoid, none };
+enum class Activation { l3_hinge, l2_hinge, sigmoid, none };
 
 // exp(x) for x <= 0, to about 2e-7 relative; without branches, so that loops over it vectorise.
 POLYSEME_INLINE float exp_of_nonpositive(float x) {
@@ -33,6 +33,11 @@ POLYSEME_INLINE void activate(float* scores, int64_t n, float parent, Activation
         for (int64_t j = 0; j < n; ++j) {
             const float short_of_one = scores[j] < 1.f ? 1.f - scores[j] : 0.f;
             scores[j] = parent * exp_of_nonpositive(-short_of_one * short_of_one * short_of_one);
+        }
+    } else if (activation == Activation::l2_hinge) {
+        for (int64_t j = 0; j < n; ++j) {
+            const float short_of_one = scores[j] < 1.f ? 1.f - scores[j] : 0.f;
+            scores[j] = parent * exp_of_nonpositive(-short_of_one * short_of_one);
         }
     } else if (activation == Activation::sigmoid) {
         for (int64_t j = 0; j < n; ++j) {

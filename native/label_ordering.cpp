@@ -7,6 +7,8 @@ namespace polyseme {
 
 namespace {
 
+constexpr float least_log_odds = -80;  // single precision still tells it from 0
+
 constexpr float least_score = 1e-30f;
 
 // One fact of each table, or two.
@@ -44,6 +46,13 @@ float log_chance(float log_odds) {
 }
 
 }  // namespace
+
+int32_t count_candidates(std::span<const float> products) {
+    const auto most = std::min<size_t>(products.size(), most_candidates);
+    size_t n = std::min<size_t>(most, 1);
+    while (n < most && products[n] >= candidate_share * products[0]) ++n;
+    return static_cast<int32_t>(n);
+}
 
 void FactsOfSlots::add(float path, float score) {
     const float own = path > 0 ? std::min(score / path, 1.f) : 0.f;
@@ -102,10 +111,10 @@ float LabelOrdering::value(const Facts& facts) const {
     return sum;
 }
 
-void LabelOrdering::order(std::vector<std::pair<float, int32_t>>& labels, float length,
+void LabelOrdering::order(std::vector<std::pair<float, int32_t>>& labels, int32_t n_candidates, float length,
                           std::span<const float> bonus) const {
     if (labels.empty()) return;
-    const auto candidates = std::span(labels).first(std::min<size_t>(n_candidates, labels.size()));
+    const auto candidates = std::span(labels).first(n_candidates);
     const auto [lowest, highest] = std::minmax_element(candidates.begin(), candidates.end());
     const float high = highest->first;
     float least = lowest->first, sum = 0;
@@ -123,7 +132,9 @@ void LabelOrdering::order(std::vector<std::pair<float, int32_t>>& labels, float 
         const float of_one = rank_by(one), of_other = rank_by(other);
         return of_one > of_other || (of_one == of_other && one.second < other.second);
     });
-    for (auto& [value, label] : labels) value = 1 / (1 + std::exp(-log_odds(value)));
+    // What is found is never quite impossible: a stored score is not 0.
+    for (auto& [value, label] : labels)
+        value = 1 / (1 + std::exp(-std::max(log_odds(value), least_log_odds)));
 }
 
 }  // namespace polyseme

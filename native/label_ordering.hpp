@@ -15,8 +15,13 @@ enum Fact { fact_path, fact_slot, fact_count, fact_reached, fact_tempered, fact_
 constexpr int n_facts = 7;
 using Facts = std::array<float, n_facts>;
 
-// How many labels, by the product of their scores, are put in order; all others come after them.
-constexpr int32_t n_candidates = 16;
+// Candidates are put in order, and all other labels come after them: so many, by the product of
+// their scores, and of these no label whose product is less than such a share of the best.
+constexpr int32_t most_candidates = 16;
+constexpr float candidate_share = 1.f / 400;
+
+// How many labels are candidates, given their products, best first.
+int32_t count_candidates(std::span<const float> products);
 
 // Collects what a label's reached slots say.
 class FactsOfSlots {
@@ -53,12 +58,12 @@ class LabelOrdering {
     float value(const Facts& facts) const;
 
     // Puts a document's labels, best product first, in order, and turns their values into
-    // probabilities. Labels after the candidates stay where they are, none above the one before it:
-    // what comes first does not depend on how many there are.
+    // probabilities. Labels after the first `n_candidates` stay where they are, none above the one
+    // before it: what comes first does not depend on how many there are.
     //
     // With a bonus for each label, candidates are put in order by the logarithm of their probability
     // and that.
-    void order(std::vector<std::pair<float, int32_t>>& labels, float length,
+    void order(std::vector<std::pair<float, int32_t>>& labels, int32_t n_candidates, float length,
                std::span<const float> bonus = {}) const;
 
   private:

@@ -116,14 +116,12 @@ class ReachedSlots {
         }
     }
 
-    // The k-th best score in the best cluster: since its labels are different ones, k labels have
-    // a sum or a maximum of at least so much.
-    float surely_reached(int32_t k, int32_t* labels, float* scores) const {
-        TopK best(labels, scores, k);
-        if (scratch_.scored.empty()) return best.threshold();
+    // Offers the slots of the best cluster: since their labels are different ones, as many have a sum
+    // or a maximum of at least so much.
+    void offer_best_cluster(TopK& best) const {
+        if (scratch_.scored.empty()) return;
         const auto size = static_cast<int32_t>(ranker_.size(scratch_.scored[0]));
         for (int32_t j = 0; j < size; ++j) best.offer(j, scratch_.scores[j]);
-        return best.threshold();
     }
 
     // Merges the scored slots of the label of `slot`. Each label is taken at its best slot, the
@@ -263,37 +261,48 @@ int32_t rank_without_merging(const LinearLevel& ranker, const SlotTable& table, 
 
 int32_t rank_top_k(const LinearLevel& ranker, const SlotTable& table, const Document& document,
                    const Beam& beam, Activation activation, Merge merge, int32_t k, RankScratch& scratch,
-                   int32_t* labels, float* scores, const LabelCounts* counts, Facts* facts) {
-    if (!table.overlapping && facts == nullptr)
+                   int32_t* labels, float* scores, const FactsWanted* wanted) {
+    if (!table.overlapping && wanted == nullptr)
         return rank_without_merging(ranker, table, document, beam, activation, k, scratch, labels, scores);
     ReachedSlots reached(ranker, table, document, beam, activation, merge, scratch);
     const bool can_leave_out = never_rises(activation) && merge != Merge::mean;
     reached.score_first(can_leave_out ? first_guess(scratch.usual_n_scored, beam.size()) : beam.size());
-    float surely = can_leave_out ? reached.surely_reached(k, labels, scores) : -infinity;
+    // What a label has to reach to have a chance, given the best so far.
+    const auto threshold = [&](const TopK& best) {
+        if (wanted == nullptr || best.size() < wanted->n_sure) return best.threshold();
+        return std::max(best.threshold(), std::min(scores[wanted->n_sure - 1], candidate_share * scores[0]));
+    };
+    float surely = -infinity;
+    if (can_leave_out) {
+        TopK best(labels, scores, k);
+        reached.offer_best_cluster(best);
+        surely = threshold(best);
+    }
     // A merged score cannot exceed the best of its slots, or that many times it when summed.
     const float most = merge == Merge::sum ? float(table.most_copies) : 1.f;
     for (;;) {
         TopK best(labels, scores, k);
         const auto hurdle = [&] {
-            const float least = std::max(surely, best.threshold());
+            const float least = std::max(surely, threshold(best));
             return least > 0 ? least / most : least;
         };
         reached.for_each_slot(hurdle, [&](int32_t slot, float score) {
             float merged;
             if (reached.merge_label(slot, score, merged)) best.offer(table.labels[slot], merged);
         });
-        surely = std::max(surely, best.threshold());
+        surely = std::max(surely, threshold(best));
         if (can_leave_out) {
             if (reached.score_what_matters(surely)) continue;
             scratch.usual_n_scored += (float(reached.n_that_matter(surely)) - scratch.usual_n_scored) / 16;
         }
-        const std::span<const int32_t> found(labels, best.size());
-        if (facts == nullptr) return best.size();
-        reached.score_rest_of(found);
+        if (wanted == nullptr) return best.size();
+        const int32_t n_candidates = count_candidates({scores, static_cast<size_t>(best.size())});
+        const int32_t n = std::min(best.size(), std::max(wanted->n_sure, n_candidates));
+        reached.score_rest_of({labels, static_cast<size_t>(n)});
         const float length = length_of(document);
-        for (size_t i = 0; i < found.size(); ++i)
-            facts[i] = reached.slots_of(found[i]).facts((*counts)[found[i]], length);
-        return best.size();
+        for (int32_t i = 0; i < n; ++i)
+            wanted->facts[i] = reached.slots_of(labels[i]).facts(wanted->counts[labels[i]], length);
+        return n;
     }
 }
 

@@ -43,12 +43,18 @@ struct RankScratch {
     float usual_n_scored = clusters_at_once;  // a guess that saves time and changes no result
 };
 
-// The k best labels of a document after merging; returns how many there are. If asked for, with the
-// facts of each.
+// What is wanted besides labels and their scores. With this, a label is left out that comes after
+// the first `n_sure` and is no candidate for the learned order.
+struct FactsWanted {
+    int32_t n_sure;  // at least 1
+    LabelCounts counts;
+    Facts* facts;  // [k]
+};
+
+// The k best labels of a document after merging; returns how many there are.
 int32_t rank_top_k(const LinearLevel& ranker, const SlotTable& table, const Document& document,
                    const Beam& beam, Activation activation, Merge merge, int32_t k, RankScratch& scratch,
-                   int32_t* labels, float* scores, const LabelCounts* counts = nullptr,
-                   Facts* facts = nullptr);
+                   int32_t* labels, float* scores, const FactsWanted* wanted = nullptr);
 
 // All reached labels of a document with their merged scores, in ascending order of labels. If asked
 // for, with the facts of each.

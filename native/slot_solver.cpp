@@ -294,7 +294,9 @@ POLYSEME_INLINE void descend(const LocalRows& rows, const LaneProblem& problem, 
     std::memcpy(more_cost, &more, sizeof(Float));
 
     Float bias_weights = zero;
-    if constexpr (loss == Loss::squared_hinge) {
+    if (problem.goes_on) {
+        std::memcpy(&bias_weights, problem.bias_weights, sizeof(Float));
+    } else if constexpr (loss == Loss::squared_hinge) {
         start_from_centroids<Lanes, has_dense>(rows, problem, bias, diagonal, relief, bias_weights);
     } else {
         start_from_duals<Lanes, has_dense>(rows, problem, options, bias_weights);

@@ -55,6 +55,9 @@ struct LaneProblem {
     float* weights;                           // out
     float* bias_weights;                      // out, [lane]
     const float* positive_weights = nullptr;  // [lane], what a positive counts; none for 1
+    // Whether the outputs hold an earlier solution to go on from. Rows that did not count for it may
+    // count now: their duals are at their lowest.
+    bool goes_on = false;
 };
 
 struct SolverScratch {

@@ -55,13 +55,17 @@ bool is_read_in_place(const SlotTask& task, int64_t n_entries) {
 // A root with few children is worth two narrow pieces rather than one wide one.
 int32_t lanes_for(int32_t n_slots) { return n_slots > 16 ? 16 : 8; }
 
-// A trained piece: what is left of its weights.
-struct TrainedPiece {
+// What is left of the weights of a piece.
+struct PieceWeights {
     std::vector<KeptWeight> kept;
-    // Local number to feature: shared ones, then single ones. None where numbers are kept.
-    std::vector<int32_t> features;
     std::vector<float> bias;
     std::vector<float> dense;  // [slot][dense column]
+};
+
+struct TrainedPiece {
+    // Local number to feature: shared ones, then single ones. None where numbers are kept.
+    std::vector<int32_t> features;
+    PieceWeights weights, draft;
 };
 
 template <class T>
@@ -93,19 +97,20 @@ class ClusterTrainer {
 
     TrainedPiece train(const Piece& piece) {
         TrainedPiece result;
-        gather_rows(piece.cluster);
+        if (piece.cluster != gathered_) {  // pieces of a cluster mostly follow one another
+            if (gathered_ >= 0) release_rows(gathered_);
+            gather_rows(piece.cluster);
+            gathered_ = piece.cluster;
+        }
         result.features = features_;
-        result.bias.resize(piece.n_slots);
-        result.dense.reserve(piece.n_slots * task_.documents.n_dense);
+        result.weights.dense.reserve(piece.n_slots * task_.documents.n_dense);
         for (int32_t done = 0; done < piece.n_slots;) {
             const int32_t left = piece.n_slots - done;
             const int n_lanes = left > 8 ? 16 : 8;
             const int32_t n_used = std::min<int32_t>(left, n_lanes);
-            train_group(piece.cluster, piece.first_slot + done, n_used, n_lanes, result,
-                        result.bias.data() + done);
+            train_group(piece.cluster, piece.first_slot + done, n_used, n_lanes, result);
             done += n_used;
         }
-        release_rows(piece.cluster);
         return result;
     }
 
@@ -240,30 +245,48 @@ class ClusterTrainer {
         }
     }
 
-    void train_group(int32_t cluster, int32_t first_slot, int32_t n_used, int n_lanes, TrainedPiece& result,
-                     float* bias) {
+    void train_group(int32_t cluster, int32_t first_slot, int32_t n_used, int n_lanes, TrainedPiece& result) {
         const size_t n_rows = rows_.n_rows();
         int8_t* targets = targets_.get(n_rows * n_lanes);
         float* duals = duals_.get(n_rows * n_lanes);
         float* weights = weights_.get(size_t(rows_.n_weights()) * n_lanes + n_lanes);
-        for (size_t i = 0; i < n_rows; ++i) {
-            std::fill(targets + i * n_lanes, targets + i * n_lanes + n_used, int8_t{-1});
-            std::fill(targets + i * n_lanes + n_used, targets + (i + 1) * n_lanes, int8_t{0});
-        }
         const int64_t slot = task_.slot_starts[cluster] + first_slot;
-        for (int lane = 0; lane < n_used; ++lane) set_targets(cluster, slot + lane, lane, n_lanes, targets);
+        const auto set_all_targets = [&] {
+            for (size_t i = 0; i < n_rows; ++i) {
+                std::fill(targets + i * n_lanes, targets + i * n_lanes + n_used, int8_t{-1});
+                std::fill(targets + i * n_lanes + n_used, targets + (i + 1) * n_lanes, int8_t{0});
+            }
+            for (int lane = 0; lane < n_used; ++lane)
+                set_targets(cluster, slot + lane, lane, n_lanes, targets);
+        };
+        set_all_targets();
 
         alignas(64) float bias_weights[16], positive_weights[16];
         std::fill_n(positive_weights, n_lanes, 1.f);
         for (int lane = 0; lane < n_used && task_.target_weights; ++lane)
             positive_weights[lane] = task_.target_weights[task_.slot_targets[slot + lane]];
-        const LaneProblem problem{n_lanes, targets, duals, weights, bias_weights, positive_weights};
+        LaneProblem problem{n_lanes, targets, duals, weights, bias_weights, positive_weights};
         const uint64_t stream = task_.cluster_number(cluster) * slots_of_a_cluster + first_slot;
-        solve_lanes(rows_, problem, solver_, Random(seed_, stream), scratch_, control_);
+        const Random random(seed_, stream);
+        if (task_.held_out != nullptr) {
+            const auto documents = task_.training_rows.row(cluster);
+            for (size_t i = 0; i < n_rows; ++i)
+                if (task_.held_out[documents[i]]) std::fill_n(targets + i * n_lanes, n_lanes, int8_t{0});
+            solve_lanes(rows_, problem, task_.draft_solver, random, scratch_, control_);
+            keep_solution(problem, first_slot, n_used, result.draft);
+            set_all_targets();
+            problem.goes_on = true;
+        }
+        solve_lanes(rows_, problem, solver_, random, scratch_, control_);
+        keep_solution(problem, first_slot, n_used, result.weights);
+    }
 
-        for (int lane = 0; lane < n_used; ++lane) bias[lane] = bias_weights[lane] * solver_.bias;
+    void keep_solution(const LaneProblem& problem, int32_t first_slot, int32_t n_used, PieceWeights& result) {
+        const int n_lanes = problem.n_lanes;
+        for (int lane = 0; lane < n_used; ++lane)
+            result.bias.push_back(problem.bias_weights[lane] * solver_.bias);
         keep_weights(problem, first_slot, n_used, result.kept);
-        const float* const dense = weights + size_t(rows_.n_features) * n_lanes;
+        const float* const dense = problem.weights + size_t(rows_.n_features) * n_lanes;
         for (int lane = 0; lane < n_used; ++lane)
             for (int32_t j = 0; j < rows_.n_dense; ++j)
                 result.dense.push_back(dense[size_t(j) * n_lanes + lane]);
@@ -329,6 +352,7 @@ class ClusterTrainer {
     const Pruning& pruning_;
     const uint64_t seed_;
     const RunControl& control_;
+    int32_t gathered_ = -1;  // the cluster whose rows are at hand
     LocalRows rows_;
     SolverScratch scratch_;
     std::vector<int32_t> local_feature_, local_row_;  // -1 where unset
@@ -343,19 +367,21 @@ class ClusterTrainer {
     AlignedBuffer<float> duals_, weights_;
 };
 
-// Puts the pieces of a cluster together. Pieces gather the same
+// Puts the pieces of a cluster together, or their drafts. Pieces gather the same
 // rows in the same order, so their local feature numbers agree.
-TrainedCluster join_pieces(std::vector<TrainedPiece>& pieces, size_t n_features) {
+TrainedCluster join_pieces(std::vector<TrainedPiece>& pieces, PieceWeights TrainedPiece::* which,
+                           size_t n_features) {
     TrainedCluster result;
     const auto& features = pieces[0].features;
     const size_t n_local = features.empty() ? n_features : features.size();
     std::vector<uint32_t> n_entries(n_local, 0);
     size_t n_kept = 0;
     for (auto& piece : pieces) {
-        result.bias.insert(result.bias.end(), piece.bias.begin(), piece.bias.end());
-        result.dense.insert(result.dense.end(), piece.dense.begin(), piece.dense.end());
-        for (const auto& kept : piece.kept) ++n_entries[kept.local_feature];
-        n_kept += piece.kept.size();
+        const PieceWeights& own = piece.*which;
+        result.bias.insert(result.bias.end(), own.bias.begin(), own.bias.end());
+        result.dense.insert(result.dense.end(), own.dense.begin(), own.dense.end());
+        for (const auto& kept : own.kept) ++n_entries[kept.local_feature];
+        n_kept += own.kept.size();
     }
     std::vector<uint32_t> write_at(n_local);
     uint32_t n_before = 0;
@@ -369,12 +395,12 @@ TrainedCluster join_pieces(std::vector<TrainedPiece>& pieces, size_t n_features)
     result.columns.resize(n_kept);
     result.weights.resize(n_kept);
     for (auto& piece : pieces) {
-        for (const auto& kept : piece.kept) {
+        for (const auto& kept : (piece.*which).kept) {
             const uint32_t at = write_at[kept.local_feature]++;
             result.columns[at] = kept.column;
             result.weights[at] = kept.weight;
         }
-        piece = TrainedPiece();
+        piece.*which = PieceWeights();
     }
     return result;
 }
@@ -399,7 +425,7 @@ std::vector<Piece> plan_pieces(const SlotTask& task) {
 
 }  // namespace
 
-LevelWeights train_clusters(const SlotTask& task, const SolverOptions& solver, const Pruning& pruning,
+TrainedLevel train_clusters(const SlotTask& task, const SolverOptions& solver, const Pruning& pruning,
                             bool byte_weights, uint64_t seed, int n_threads, RunControl& control) {
     const int64_t n_clusters = task.training_rows.n_rows;
     const std::vector<Piece> pieces = plan_pieces(task);
@@ -410,7 +436,7 @@ LevelWeights train_clusters(const SlotTask& task, const SolverOptions& solver, c
         parts.emplace_back();
         n_missing[piece.cluster].store(static_cast<int32_t>(parts.size()));
     }
-    std::vector<PackedCluster> finished(n_clusters);
+    std::vector<PackedCluster> finished(n_clusters), drafts(task.held_out ? n_clusters : 0);
     std::vector<std::unique_ptr<ClusterTrainer>> trainers(std::max(1, n_threads));
 
     parallel_for(static_cast<int64_t>(pieces.size()), n_threads, control, [&](int64_t p, int worker) {
@@ -420,15 +446,21 @@ LevelWeights train_clusters(const SlotTask& task, const SolverOptions& solver, c
         auto& parts = trained[piece.cluster];
         parts[piece.first_slot / piece.step] = trainers[worker]->train(piece);
         if (--n_missing[piece.cluster] == 0) {
-            finished[piece.cluster] =
-                pack_cluster(join_pieces(parts, task.documents.sparse.n_cols), byte_weights);
+            const auto packed = [&](PieceWeights TrainedPiece::* which) {
+                return pack_cluster(join_pieces(parts, which, task.documents.sparse.n_cols), byte_weights);
+            };
+            if (task.held_out != nullptr) drafts[piece.cluster] = packed(&TrainedPiece::draft);
+            finished[piece.cluster] = packed(&TrainedPiece::weights);
             std::vector<TrainedPiece>().swap(parts);
         }
         control.advance(piece.n_slots);
     });
 
     trainers.clear();
-    return join_clusters(finished, task.documents.sparse.n_cols);
+    TrainedLevel level;
+    level.weights = join_clusters(finished, task.documents.sparse.n_cols);
+    if (task.held_out != nullptr) level.draft = join_clusters(drafts, task.documents.sparse.n_cols);
+    return level;
 }
 
 }  // namespace polyseme

@@ -21,6 +21,10 @@ struct SlotTask {
     // [n_clusters], where only some clusters of a level are trained: their numbers among all of
     // them. They name the random streams, so that a part of a level is the same as in the whole.
     const int32_t* cluster_numbers = nullptr;
+    // [n_documents], where a draft is wanted as well: whether it must not have seen the document. It
+    // is solved first, as `draft_solver` says; what is trained then goes on from there.
+    const bool* held_out = nullptr;
+    SolverOptions draft_solver;
     int64_t max_entries_whole = int64_t{1} << 20;  // a cluster with more is trained in pieces
 
     uint64_t cluster_number(int64_t cluster) const {
@@ -34,7 +38,12 @@ struct Pruning {
     int64_t max_weights = 0;  // a slot keeps that many of the largest; 0 for all
 };
 
-LevelWeights train_clusters(const SlotTask& task, const SolverOptions& solver, const Pruning& pruning,
+struct TrainedLevel {
+    LevelWeights weights;
+    LevelWeights draft;  // where wanted
+};
+
+TrainedLevel train_clusters(const SlotTask& task, const SolverOptions& solver, const Pruning& pruning,
                             bool byte_weights, uint64_t seed, int n_threads, RunControl& control);
 
 }  // namespace polyseme

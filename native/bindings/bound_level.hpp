@@ -16,9 +16,11 @@ struct BoundLevel {
 
 inline Activation activation_of(const std::string& name) {
     if (name == "l3-hinge") return Activation::l3_hinge;
+    if (name == "l2-hinge") return Activation::l2_hinge;
     if (name == "sigmoid") return Activation::sigmoid;
     if (name == "none") return Activation::none;
-    throw std::invalid_argument("activation must be 'l3-hinge', 'sigmoid' or 'none', not '" + name + "'");
+    throw std::invalid_argument("activation must be 'l3-hinge', 'l2-hinge', 'sigmoid' or 'none', not '" +
+                                name + "'");
 }
 
 inline void require_starts(const In<int64_t>& starts, int64_t last, const char* message) {

@@ -80,6 +80,42 @@ nb::tuple all_weights(const BoundLevel& bound) {
                           to_numpy(std::move(weights)));
 }
 
+// A level of given weights, features x slots, such as another program has trained.
+nb::dict pack(const In<int64_t>& slot_starts, const Rows& given, const In<float>& bias, bool byte_weights) {
+    const MatrixView weights = given.view("weights");
+    require(static_cast<int64_t>(bias.size()) == weights.n_cols, "weights and bias differ in slots");
+    require_starts(slot_starts, weights.n_cols, "slot starts do not fit the bias");
+    const int64_t* const starts = slot_starts.data();
+    const auto n_clusters = static_cast<int64_t>(slot_starts.size()) - 1;
+    for (int64_t c = 0; c < n_clusters; ++c)
+        require(starts[c + 1] - starts[c] <= UINT16_MAX + 1, "a cluster has more than 65536 slots");
+    return to_python(run_released(nb::none(), [&](RunControl&) {
+        std::vector<TrainedCluster> clusters(n_clusters);
+        for (int64_t c = 0; c < n_clusters; ++c)
+            clusters[c].bias.assign(bias.data() + starts[c], bias.data() + starts[c + 1]);
+        for (int64_t f = 0; f < weights.n_rows; ++f) {
+            const auto slots = weights.row(f);
+            int64_t c = -1;
+            for (size_t e = 0; e < slots.size(); ++e) {
+                if (c < 0 || slots[e] >= starts[c + 1]) {
+                    c = std::upper_bound(starts, starts + n_clusters, int64_t{slots[e]}) - starts - 1;
+                    clusters[c].features.push_back(static_cast<int32_t>(f));
+                    clusters[c].counts.push_back(0);
+                }
+                ++clusters[c].counts.back();
+                clusters[c].columns.push_back(static_cast<uint16_t>(slots[e] - starts[c]));
+                clusters[c].weights.push_back(weights.row_values(f)[e]);
+            }
+        }
+        std::vector<PackedCluster> packed;
+        for (TrainedCluster& cluster : clusters) {
+            packed.push_back(pack_cluster(cluster, byte_weights));
+            cluster = {};
+        }
+        return join_clusters(packed, weights.n_rows);
+    }));
+}
+
 nb::dict join(const std::vector<BoundLevel*>& bound, const In<int32_t>& part_of_cluster) {
     require(!bound.empty(), "there must be at least one part");
     const auto n_clusters = static_cast<int64_t>(part_of_cluster.size());
@@ -169,6 +205,8 @@ void bind_levels(nb::module_& m) {
         .def("slot_weights", &slot_weights, nb::arg("cluster"), nb::arg("slot"),
              nb::arg("features").noconvert().none() = nb::none())
         .def("all_weights", &all_weights);
+    m.def("pack_level", &pack, nb::arg("slot_starts").noconvert(), nb::arg("weights"),
+          nb::arg("bias").noconvert(), nb::arg("byte_weights"));
     m.def("join_levels", &join, nb::arg("parts"), nb::arg("part_of_cluster").noconvert());
     m.def("linear_level", &level_of, nb::arg("slot_starts").noconvert(), nb::arg("record_sizes").noconvert(),
           nb::arg("bytes").noconvert(), nb::arg("scales").noconvert(), nb::arg("bias").noconvert(),

@@ -6,6 +6,7 @@
 
 #include "bound_level.hpp"
 #include "rank_and_merge.hpp"
+#include "uniform_cost_search.hpp"
 
 namespace polyseme::bindings {
 
@@ -55,6 +56,7 @@ struct BoundOrdering {
 struct Scratch {
     BeamScratch beam;
     RankScratch rank;
+    SearchScratch search;
     DenseValues dense;
     // Of candidates
     std::vector<int32_t> labels;
@@ -100,6 +102,7 @@ class Predictor {
         slot_labels_ = *slot_labels;
         table_.emplace(*ranker_, std::span<const int32_t>(slot_labels_.data(), slot_labels_.size()),
                        n_labels);
+        if (never_rises(activation_)) search_.emplace(levels_, *ranker_, *table_, activation_);
         require(ordering_ == nullptr || static_cast<int64_t>(ordering_->label_counts.size()) == n_labels,
                 "the ordering does not fit the number of labels");
     }
@@ -137,20 +140,20 @@ class Predictor {
                               to_numpy(std::move(scores)));
     }
 
-    nb::tuple top_k(const Documents& X, int32_t beam_size, int32_t k, const std::string& merge_name,
-                    int n_threads, const nb::object& progress) const {
+    // Without a beam size nothing is left out: the search is exact.
+    nb::tuple top_k(const Documents& X, std::optional<int32_t> beam_size, int32_t k,
+                    const std::string& merge_name, int n_threads, const nb::object& progress) const {
         const DocumentsView documents = checked(X);
-        require(beam_size > 0 && k > 0, "beam_size and k must be at least 1");
+        require(beam_size.value_or(1) > 0 && k > 0, "beam_size and k must be at least 1");
         require(ranker_ != nullptr, "this predictor has no ranker");
+        if (!beam_size) require_search();
         const Merge merge = merge_of(merge_name);
         const int64_t n = documents.n_rows();
         auto best = empty_top_k(n, k);
         run_released(progress, [&](RunControl& control) {
-            for_each_beam(documents, beam_size, n_threads, control,
-                          [&](int64_t i, const Document& document, const Beam& beam) {
-                              rank(document, beam, merge, k, thread_scratch(), best.labels + i * k,
-                                   best.scores + i * k);
-                          });
+            for_each_document(documents, n_threads, control, [&](int64_t i, const Document& document) {
+                top_k_of(document, beam_size, merge, k, best.labels + i * k, best.scores + i * k);
+            });
             return 0;
         });
         return std::move(best).to_python();
@@ -159,10 +162,11 @@ class Predictor {
     // For a single row: declines, with None, whatever is not finite, in range and ascending, or is zero.
     template <class Start, class Column, class Value>
     nb::object top_k_of_row(const In<Start>& starts, const In<Column>& columns, const In<Value>& values,
-                            int32_t beam_size, int32_t k, const std::string& merge_name) const {
+                            std::optional<int32_t> beam_size, int32_t k,
+                            const std::string& merge_name) const {
         const size_t n = columns.size();
-        if (ranker_ == nullptr || beam_size < 1 || k < 1 || values.size() != n || starts.size() != 2 ||
-            starts.data()[0] != 0 || starts.data()[1] != static_cast<Start>(n))
+        if (ranker_ == nullptr || beam_size.value_or(1) < 1 || k < 1 || values.size() != n ||
+            starts.size() != 2 || starts.data()[0] != 0 || starts.data()[1] != static_cast<Start>(n))
             return nb::none();
         thread_local std::vector<int32_t> features;
         thread_local std::vector<float> floats;
@@ -178,16 +182,38 @@ class Predictor {
             before = columns.data()[e];
         }
         if (!plain || n_dense() > 0 || before >= n_features_) return nb::none();
+        if (!beam_size) require_search();
         const Merge merge = merge_of(merge_name);
         auto best = empty_top_k(1, k);
         {
             nb::gil_scoped_release release;
-            Scratch& scratch = thread_scratch();
-            const Document document{features, floats};
-            rank(document, walk(levels_, document, beam_size, activation_, scratch.beam), merge, k, scratch,
-                 best.labels, best.scores);
+            top_k_of({features, floats}, beam_size, merge, k, best.labels, best.scores);
         }
         return std::move(best).to_python();
+    }
+
+    // All labels that get to a threshold, which is one for all labels, or each its own.
+    nb::tuple above(const Documents& X, const In<float>& thresholds, const std::string& merge_name,
+                    int n_threads, const nb::object& progress) const {
+        const DocumentsView documents = checked(X);
+        require(ranker_ != nullptr, "this predictor has no ranker");
+        require_search();
+        const auto n_thresholds = static_cast<int64_t>(thresholds.size());
+        require(n_thresholds == 1 || n_thresholds == n_labels_, "thresholds do not fit the labels");
+        for (size_t i = 0; i < thresholds.size(); ++i)
+            require(thresholds.data()[i] >= 0 && thresholds.data()[i] <= 1, "a threshold is not from 0 to 1");
+        const Merge merge = merge_of(merge_name);
+        std::vector<std::vector<std::pair<int32_t, float>>> rows(documents.n_rows());
+        run_released(progress, [&](RunControl& control) {
+            const std::span<const float> all{thresholds.data(), thresholds.size()};
+            const Thresholds wanted =
+                n_thresholds == 1 ? Thresholds(*search_, merge, all[0]) : Thresholds(*search_, merge, all);
+            for_each_document(documents, n_threads, control, [&](int64_t i, const Document& document) {
+                search_above(*search_, document, merge, wanted, thread_scratch().search, rows[i]);
+            });
+            return 0;
+        });
+        return to_rows(rows);
     }
 
     nb::tuple all_scores(const Documents& X, int32_t beam_size, const std::string& merge_name, int n_threads,
@@ -204,22 +230,7 @@ class Predictor {
                           });
             return 0;
         });
-        std::vector<int64_t> row_starts(1, 0);
-        for (const auto& row : rows)
-            row_starts.push_back(row_starts.back() + static_cast<int64_t>(row.size()));
-        std::vector<int32_t> labels;
-        std::vector<float> scores;
-        labels.reserve(row_starts.back());
-        scores.reserve(row_starts.back());
-        for (auto& row : rows) {
-            for (const auto& [label, score] : row) {
-                labels.push_back(label);
-                scores.push_back(score);
-            }
-            std::vector<std::pair<int32_t, float>>().swap(row);
-        }
-        return nb::make_tuple(to_numpy(std::move(row_starts)), to_numpy(std::move(labels)),
-                              to_numpy(std::move(scores)));
+        return to_rows(rows);
     }
 
     // The labels with the best products, and what is known of each: to learn an order from.
@@ -232,20 +243,20 @@ class Predictor {
         const Merge merge = merge_of(merge_name);
         const LabelCounts counts{label_counts.data(), label_counts.size()};
         const int64_t n = documents.n_rows();
-        std::vector<int32_t> labels(n * n_candidates, -1);
-        std::vector<float> scores(n * n_candidates);
-        std::vector<Facts> facts(n * n_candidates);
+        std::vector<int32_t> labels(n * most_candidates, -1);
+        std::vector<float> scores(n * most_candidates);
+        std::vector<Facts> facts(n * most_candidates);
         run_released(progress, [&](RunControl& control) {
-            for_each_beam(documents, beam_size, n_threads, control,
-                          [&](int64_t i, const Document& document, const Beam& beam) {
-                              const int64_t first = i * n_candidates;
-                              const int32_t found =
-                                  rank_top_k(*ranker_, *table_, document, beam, activation_, merge,
-                                             n_candidates, thread_scratch().rank, labels.data() + first,
-                                             scores.data() + first, &counts, facts.data() + first);
-                              std::fill(labels.data() + first + found, labels.data() + first + n_candidates,
-                                        -1);
-                          });
+            for_each_beam(
+                documents, beam_size, n_threads, control,
+                [&](int64_t i, const Document& document, const Beam& beam) {
+                    const int64_t first = i * most_candidates;
+                    const FactsWanted wanted{1, counts, facts.data() + first};
+                    const int32_t found = rank_top_k(*ranker_, *table_, document, beam, activation_, merge,
+                                                     most_candidates, thread_scratch().rank,
+                                                     labels.data() + first, scores.data() + first, &wanted);
+                    std::fill(labels.data() + first + found, labels.data() + first + most_candidates, -1);
+                });
             return 0;
         });
         std::vector<float> flat;
@@ -270,6 +281,26 @@ class Predictor {
         return documents;
     }
 
+    // Rows of labels and scores as the arrays of one matrix.
+    static nb::tuple to_rows(std::vector<std::vector<std::pair<int32_t, float>>>& rows) {
+        std::vector<int64_t> row_starts(1, 0);
+        for (const auto& row : rows)
+            row_starts.push_back(row_starts.back() + static_cast<int64_t>(row.size()));
+        std::vector<int32_t> labels;
+        std::vector<float> scores;
+        labels.reserve(row_starts.back());
+        scores.reserve(row_starts.back());
+        for (auto& row : rows) {
+            for (const auto& [label, score] : row) {
+                labels.push_back(label);
+                scores.push_back(score);
+            }
+            std::vector<std::pair<int32_t, float>>().swap(row);
+        }
+        return nb::make_tuple(to_numpy(std::move(row_starts)), to_numpy(std::move(labels)),
+                              to_numpy(std::move(scores)));
+    }
+
     // Arrays of n x k that Python will own.
     struct TopKArrays {
         int64_t n;
@@ -292,7 +323,25 @@ class Predictor {
         return {n, k, labels, scores, own_labels, own_scores};
     }
 
-    // The k best labels of one document, and what is put behind them where there are fewer.
+    void require_search() const {
+        require(search_.has_value(), "an exact search needs scores that multiply: not activation 'none'");
+        require(ordering_ == nullptr, "an exact search finds the best products, not a learned order");
+    }
+
+    // The k best labels of one document, by the beam or exactly.
+    void top_k_of(const Document& document, std::optional<int32_t> beam_size, Merge merge, int32_t k,
+                  int32_t* labels, float* scores) const {
+        Scratch& scratch = thread_scratch();
+        if (beam_size) {
+            const Beam& beam = walk(levels_, document, *beam_size, activation_, scratch.beam);
+            return rank(document, beam, merge, k, scratch, labels, scores);
+        }
+        const int32_t found = search_top_k(*search_, document, merge, k, scratch.search, labels, scores);
+        std::fill(labels + found, labels + k, -1);
+        std::fill(scores + found, scores + k, 0.f);
+    }
+
+    // The k best labels of a document by its beam, and what is put behind them where there are fewer.
     void rank(const Document& document, const Beam& beam, Merge merge, int32_t k, Scratch& scratch,
               int32_t* labels, float* scores) const {
         const int32_t found = ordering_ == nullptr
@@ -306,23 +355,29 @@ class Predictor {
     // By the learned order. What comes first does not depend on k.
     int32_t rank_in_order(const Document& document, const Beam& beam, Merge merge, int32_t k,
                           Scratch& scratch, int32_t* labels, float* scores) const {
-        const int32_t n = std::max(k, n_candidates);
+        const int32_t n = std::max(k, most_candidates);
         if (std::ssize(scratch.labels) < n) {
             scratch.labels.resize(n);
             scratch.scores.resize(n);
             scratch.facts.resize(n);
         }
-        const LabelCounts counts = ordering_->counts();
-        const int32_t found =
-            rank_top_k(*ranker_, *table_, document, beam, activation_, merge, n, scratch.rank,
-                       scratch.labels.data(), scratch.scores.data(), &counts, scratch.facts.data());
+        const FactsWanted wanted{k, ordering_->counts(), scratch.facts.data()};
+        const int32_t found = rank_top_k(*ranker_, *table_, document, beam, activation_, merge, n,
+                                         scratch.rank, scratch.labels.data(), scratch.scores.data(), &wanted);
         scratch.ordered.clear();
         for (int32_t i = 0; i < found; ++i)
             scratch.ordered.emplace_back(ordering_->ordering.value(scratch.facts[i]), scratch.labels[i]);
-        ordering_->ordering.order(scratch.ordered, length_of(document), ordering_->bonus());
+        put_in_order(scratch.ordered, std::span(scratch.scores).first(found), document);
         const int32_t kept = std::min(found, k);
         for (int32_t i = 0; i < kept; ++i) std::tie(scores[i], labels[i]) = scratch.ordered[i];
         return kept;
+    }
+
+    // Values of labels become probabilities, those of candidates in order; products are best first.
+    void put_in_order(std::vector<std::pair<float, int32_t>>& values, std::span<const float> products,
+                      const Document& document) const {
+        ordering_->ordering.order(values, count_candidates(products), length_of(document),
+                                  ordering_->bonus());
     }
 
     // All reached labels of one document in ascending order, with their scores.
@@ -338,9 +393,12 @@ class Predictor {
         std::stable_sort(by_score.begin(), by_score.end(),
                          [&](int32_t one, int32_t other) { return row[one].second > row[other].second; });
         scratch.ordered.clear();
-        for (const int32_t i : by_score)
+        scratch.scores.clear();
+        for (const int32_t i : by_score) {
             scratch.ordered.emplace_back(ordering_->ordering.value(facts[i]), row[i].first);
-        ordering_->ordering.order(scratch.ordered, length_of(document), ordering_->bonus());
+            scratch.scores.push_back(row[i].second);
+        }
+        put_in_order(scratch.ordered, scratch.scores, document);
         for (size_t i = 0; i < row.size(); ++i) std::tie(row[i].second, row[i].first) = scratch.ordered[i];
         std::sort(row.begin(), row.end());
     }
@@ -349,11 +407,19 @@ class Predictor {
     template <class F>
     void for_each_beam(const DocumentsView& documents, int32_t beam_size, int n_threads, RunControl& control,
                        F&& visit) const {
+        for_each_document(documents, n_threads, control, [&](int64_t i, const Document& document) {
+            visit(i, document, walk(levels_, document, beam_size, activation_, thread_scratch().beam));
+        });
+    }
+
+    template <class F>
+    static void for_each_document(const DocumentsView& documents, int n_threads, RunControl& control,
+                                  F&& visit) {
         const int64_t n = documents.n_rows();
         auto visit_some = [&](int64_t begin, int64_t end) {
             for (int64_t i = begin; i < end; ++i) {
-                const Document document = document_of(documents, i, thread_scratch().dense);
-                visit(i, document, walk(levels_, document, beam_size, activation_, thread_scratch().beam));
+                control.throw_if_stopped();
+                visit(i, document_of(documents, i, thread_scratch().dense));
             }
         };
         // So few documents are done before a thread has started.
@@ -371,6 +437,7 @@ class Predictor {
     const BoundOrdering* ordering_ = nullptr;
     In<int32_t> slot_labels_;
     std::optional<SlotTable> table_;
+    std::optional<SearchTree> search_;  // where scores multiply
     int64_t n_features_, n_labels_;
     Activation activation_;
 };
@@ -394,26 +461,28 @@ void bind_prediction(nb::module_& m) {
              nb::arg("label_counts").noconvert(), nb::arg("n_threads"), nb::arg("progress").none())
         .def("match", &Predictor::match, nb::arg("X"), nb::arg("beam_size"), nb::arg("n_threads"),
              nb::arg("progress").none())
-        .def("top_k", &Predictor::top_k, nb::arg("X"), nb::arg("beam_size"), nb::arg("k"), nb::arg("merge"),
+        .def("top_k", &Predictor::top_k, nb::arg("X"), nb::arg("beam_size").none(), nb::arg("k"),
+             nb::arg("merge"), nb::arg("n_threads"), nb::arg("progress").none())
+        .def("above", &Predictor::above, nb::arg("X"), nb::arg("thresholds").noconvert(), nb::arg("merge"),
              nb::arg("n_threads"), nb::arg("progress").none())
         .def("top_k_of_row", &Predictor::top_k_of_row<int32_t, int32_t, float>, nb::arg("starts").noconvert(),
-             nb::arg("columns").noconvert(), nb::arg("values").noconvert(), nb::arg("beam_size"),
+             nb::arg("columns").noconvert(), nb::arg("values").noconvert(), nb::arg("beam_size").none(),
              nb::arg("k"), nb::arg("merge"))
         .def("top_k_of_row", &Predictor::top_k_of_row<int32_t, int32_t, double>,
              nb::arg("starts").noconvert(), nb::arg("columns").noconvert(), nb::arg("values").noconvert(),
-             nb::arg("beam_size"), nb::arg("k"), nb::arg("merge"))
+             nb::arg("beam_size").none(), nb::arg("k"), nb::arg("merge"))
         .def("top_k_of_row", &Predictor::top_k_of_row<int64_t, int32_t, float>, nb::arg("starts").noconvert(),
-             nb::arg("columns").noconvert(), nb::arg("values").noconvert(), nb::arg("beam_size"),
+             nb::arg("columns").noconvert(), nb::arg("values").noconvert(), nb::arg("beam_size").none(),
              nb::arg("k"), nb::arg("merge"))
         .def("top_k_of_row", &Predictor::top_k_of_row<int64_t, int32_t, double>,
              nb::arg("starts").noconvert(), nb::arg("columns").noconvert(), nb::arg("values").noconvert(),
-             nb::arg("beam_size"), nb::arg("k"), nb::arg("merge"))
+             nb::arg("beam_size").none(), nb::arg("k"), nb::arg("merge"))
         .def("top_k_of_row", &Predictor::top_k_of_row<int64_t, int64_t, float>, nb::arg("starts").noconvert(),
-             nb::arg("columns").noconvert(), nb::arg("values").noconvert(), nb::arg("beam_size"),
+             nb::arg("columns").noconvert(), nb::arg("values").noconvert(), nb::arg("beam_size").none(),
              nb::arg("k"), nb::arg("merge"))
         .def("top_k_of_row", &Predictor::top_k_of_row<int64_t, int64_t, double>,
              nb::arg("starts").noconvert(), nb::arg("columns").noconvert(), nb::arg("values").noconvert(),
-             nb::arg("beam_size"), nb::arg("k"), nb::arg("merge"))
+             nb::arg("beam_size").none(), nb::arg("k"), nb::arg("merge"))
         .def("top_k_of_row", [](const Predictor&, const nb::args&) { return nb::none(); })
         .def("all_scores", &Predictor::all_scores, nb::arg("X"), nb::arg("beam_size"), nb::arg("merge"),
              nb::arg("n_threads"), nb::arg("progress").none());

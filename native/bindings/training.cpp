@@ -2,10 +2,12 @@
 #include <algorithm>
 #include <cmath>
 
+#include "k_means_tree.hpp"
 #include "label_features.hpp"
 #include "label_tree.hpp"
 #include "slot_trainer.hpp"
 #include "sparse_arguments.hpp"
+#include "sparse_trainer.hpp"
 
 namespace polyseme::bindings {
 
@@ -15,6 +17,13 @@ Loss loss_of(const std::string& name) {
     if (name == "squared-hinge") return Loss::squared_hinge;
     if (name == "logistic") return Loss::logistic;
     throw std::invalid_argument("loss must be 'squared-hinge' or 'logistic', not '" + name + "'");
+}
+
+// Which of the two solvers a penalty asks for.
+bool is_sparse_penalty(const std::string& name) {
+    if (name == "l1") return true;
+    if (name == "l2") return false;
+    throw std::invalid_argument("penalty must be 'l2' or 'l1', not '" + name + "'");
 }
 
 nb::tuple partition(const Documents& X, const Pattern& label_rows, const std::vector<int32_t>& fan_outs,
@@ -40,8 +49,28 @@ nb::tuple partition(const Documents& X, const Pattern& label_rows, const std::ve
     return nb::make_tuple(to_numpy(std::move(leaves.starts)), to_numpy(std::move(leaves.labels)));
 }
 
+nb::tuple group(const Documents& X, const Pattern& label_rows, int64_t branching, int64_t max_leaf_size,
+                int64_t max_levels, int64_t max_features, int64_t max_documents, int64_t sample_size,
+                int max_iter, uint64_t seed, int n_threads, const nb::object& progress) {
+    const DocumentsView documents = X.view("X");
+    const PatternView labels = label_rows.view("label_rows");
+    require(labels.n_cols == documents.n_rows(), "label_rows and X differ in documents");
+    require(max_features >= 1 && max_documents >= 1, "a label needs a feature and a document at least");
+    require(branching >= 2 && branching <= INT32_MAX, "branching must be from 2 to 2147483647");
+    require(max_leaf_size >= 1 && max_levels >= 0, "max_leaf_size must be at least 1, max_levels 0");
+    require(sample_size >= 2 && max_iter >= 1, "sample_size must be at least 2, max_iter 1");
+    const LabelFeatureLimits limits{max_features, max_documents};
+    const KMeansTreeOptions options{branching, max_leaf_size, max_levels, max_iter, sample_size, seed};
+    auto groups = run_released(progress, [&](RunControl& control) {
+        const auto features = aggregate_label_features(documents, labels, limits, n_threads, control);
+        return group_labels(features, options, n_threads, control);
+    });
+    return nb::make_tuple(to_numpy(std::move(groups.parents)), to_numpy(std::move(groups.leaf_of_label)));
+}
+
 // What `LinearTraining` and `Run` say.
 struct TrainingOptions {
+    bool is_sparse;
     SolverOptions solver;
     Pruning pruning;
     int weight_bits;
@@ -56,6 +85,8 @@ struct TrainingOptions {
         };
         const auto read = [&](const char* name, auto& value) { read_from(how, name, value); };
         solver.loss = loss_of(nb::cast<std::string>(how.attr("loss")));
+        is_sparse = is_sparse_penalty(nb::cast<std::string>(how.attr("penalty")));
+        require(!is_sparse || solver.loss == Loss::squared_hinge, "penalty 'l1' needs loss 'squared-hinge'");
         read("cost", solver.cost);
         read("tolerance", solver.tolerance);
         read("max_iter", solver.max_iter);
@@ -72,10 +103,12 @@ struct TrainingOptions {
     }
 };
 
-nb::dict train(const Documents& X, const Pattern& training_rows, const Pattern& slots,
-               const Pattern& positives, const nb::object& how, const nb::object& run,
-               const std::optional<Pattern>& own_documents, const std::optional<In<int32_t>>& cluster_numbers,
-               const std::optional<In<float>>& target_weights) {
+nb::tuple train(const Documents& X, const Pattern& training_rows, const Pattern& slots,
+                const Pattern& positives, const nb::object& how, const nb::object& run,
+                const std::optional<Pattern>& own_documents,
+                const std::optional<In<int32_t>>& cluster_numbers,
+                const std::optional<In<float>>& target_weights, const std::optional<In<bool>>& held_out,
+                const nb::object& draft_how) {
     const TrainingOptions options(how, run);
     SlotTask task;
     task.documents = X.view("X");
@@ -111,11 +144,20 @@ nb::dict train(const Documents& X, const Pattern& training_rows, const Pattern& 
                     "a target's weight must be a number of at least 1");
         task.target_weights = target_weights->data();
     }
+    if (held_out) {
+        require(static_cast<int64_t>(held_out->size()) == n_documents, "held_out and X differ in documents");
+        task.held_out = held_out->data();
+        task.draft_solver = TrainingOptions(draft_how, run).solver;
+    }
     task.max_entries_whole = options.max_entries_whole;
-    return to_python(run_released(run.attr("progress"), [&](RunControl& control) {
-        return train_clusters(task, options.solver, options.pruning, options.weight_bits == 8, options.seed,
-                              options.n_threads, control);
-    }));
+    TrainedLevel trained = run_released(run.attr("progress"), [&](RunControl& control) {
+        const auto train_all = options.is_sparse ? train_sparse_clusters : train_clusters;
+        return train_all(task, options.solver, options.pruning, options.weight_bits == 8, options.seed,
+                         options.n_threads, control);
+    });
+    nb::object draft = nb::none();
+    if (held_out) draft = to_python(std::move(trained.draft));
+    return nb::make_tuple(to_python(std::move(trained.weights)), draft);
 }
 
 }  // namespace
@@ -124,10 +166,15 @@ void bind_training(nb::module_& m) {
     m.def("partition_labels", &partition, nb::arg("X"), nb::arg("label_rows"), nb::kw_only(),
           nb::arg("fan_outs"), nb::arg("max_features"), nb::arg("max_documents"), nb::arg("sample_size"),
           nb::arg("max_iter"), nb::arg("seed"), nb::arg("n_threads"), nb::arg("progress").none());
+    m.def("group_labels", &group, nb::arg("X"), nb::arg("label_rows"), nb::kw_only(), nb::arg("branching"),
+          nb::arg("max_leaf_size"), nb::arg("max_levels"), nb::arg("max_features"), nb::arg("max_documents"),
+          nb::arg("sample_size"), nb::arg("max_iter"), nb::arg("seed"), nb::arg("n_threads"),
+          nb::arg("progress").none());
     m.def("train_clusters", &train, nb::arg("X"), nb::arg("training_rows"), nb::arg("slots"),
           nb::arg("positives"), nb::arg("how"), nb::arg("run"), nb::kw_only(),
           nb::arg("own_documents").none(), nb::arg("cluster_numbers").noconvert().none(),
-          nb::arg("target_weights").noconvert().none() = nb::none());
+          nb::arg("target_weights").noconvert().none() = nb::none(),
+          nb::arg("held_out").noconvert().none() = nb::none(), nb::arg("draft_how").none() = nb::none());
 }
 
 }  // namespace polyseme::bindings

@@ -31,6 +31,10 @@ struct Tables {
     LabelOrdering ordering() const { return LabelOrdering({knot_starts, knots, values, curve}); }
 };
 
+int32_t count_of(const Ordered& labels) {
+    return std::min(most_candidates, static_cast<int32_t>(labels.size()));
+}
+
 float logistic(float x) { return 1 / (1 + std::exp(-x)); }
 
 }  // namespace
@@ -106,32 +110,44 @@ TEST("a table of two facts is straight along each") {
                         std::clamp(slot, 0.f, 4.f) + 10 * std::clamp(path, 0.f, 1.f)));
 }
 
+TEST("candidates are so many, and none that is far behind the first") {
+    CHECK(count_candidates({}) == 0);
+    const std::vector<float> equal(most_candidates + 5, 0.5f);
+    CHECK(count_candidates(equal) == most_candidates);
+    CHECK(count_candidates(std::span(equal).first(3)) == 3);
+    const float best = 0.8f, last = candidate_share * best;
+    const float products[] = {best, 0.1f, last, std::nextafter(last, 0.f), 0};
+    CHECK(count_candidates(products) == 3);
+    const float below_nothing[] = {-2, -2, -3};  // scores of another kind
+    CHECK(count_candidates(below_nothing) == 1);
+}
+
 TEST("labels are put in order, the lower number first among equals") {
     const Tables tables;
     Ordered labels = {{-3, 8}, {-1, 5}, {-3, 2}, {0, 9}, {-1, 7}};
-    tables.ordering().order(labels, 0);
+    tables.ordering().order(labels, count_of(labels), 0);
     const std::pair<float, int32_t> expected[] = {{0, 9}, {-1, 5}, {-1, 7}, {-3, 2}, {-3, 8}};
     for (size_t i = 0; i < labels.size(); ++i) {
         CHECK(labels[i].second == expected[i].second);
         CHECK(close(labels[i].first, logistic(expected[i].first)));
     }
     Ordered none;
-    tables.ordering().order(none, 0);
+    tables.ordering().order(none, 0, 0);
     CHECK(none.empty());
 }
 
 TEST("labels after the candidates stay where they are and never rise") {
     const Tables tables;
     Ordered labels;
-    for (int32_t i = 0; i < n_candidates; ++i) labels.emplace_back(float(i) / 10, 100 + i);
+    for (int32_t i = 0; i < most_candidates; ++i) labels.emplace_back(float(i) / 10, 100 + i);
     for (const float value : {5.f, -1.f, 3.f, -2.f}) labels.emplace_back(value, 50 - std::ssize(labels));
     const Ordered before = labels;
-    tables.ordering().order(labels, 0);
-    for (int32_t i = 0; i < n_candidates; ++i) CHECK(labels[i].second == 100 + n_candidates - 1 - i);
+    tables.ordering().order(labels, count_of(labels), 0);
+    for (int32_t i = 0; i < most_candidates; ++i) CHECK(labels[i].second == 100 + most_candidates - 1 - i);
     const float expected[] = {0, -1, -1, -2};
     for (int32_t i = 0; i < 4; ++i) {
-        CHECK(labels[n_candidates + i].second == before[n_candidates + i].second);
-        CHECK(close(labels[n_candidates + i].first, logistic(expected[i])));
+        CHECK(labels[most_candidates + i].second == before[most_candidates + i].second);
+        CHECK(close(labels[most_candidates + i].first, logistic(expected[i])));
     }
 }
 
@@ -139,14 +155,14 @@ TEST("how likely labels are depends on the candidates and the length, not on wha
     Tables tables;
     tables.curve = {0.5f, -0.25f, 0.125f, 1};
     Ordered few, many;
-    for (int32_t i = 0; i < n_candidates; ++i) few.emplace_back(-float(i), i);
+    for (int32_t i = 0; i < most_candidates; ++i) few.emplace_back(-float(i), i);
     many = few;
     for (int32_t i = 0; i < 30; ++i) many.emplace_back(10.f, 100 + i);
-    tables.ordering().order(few, 2);
-    tables.ordering().order(many, 2);
+    tables.ordering().order(few, most_candidates, 2);
+    tables.ordering().order(many, most_candidates, 2);
     float sum = 0;
-    for (int32_t i = 0; i < n_candidates; ++i) sum += std::exp(-float(i));
-    for (int32_t i = 0; i < n_candidates; ++i) {
+    for (int32_t i = 0; i < most_candidates; ++i) sum += std::exp(-float(i));
+    for (int32_t i = 0; i < most_candidates; ++i) {
         CHECK(few[i] == many[i]);
         CHECK(close(few[i].first, logistic(0.5f * -float(i) - 0.25f * std::log(sum) + 0.125f * 2 + 1)));
     }
@@ -156,7 +172,7 @@ TEST("a bonus is added to the logarithm of a probability, however small that is"
     const Tables tables;
     const std::vector<float> bonus = {0, 1, 3, 0, 0};
     Ordered labels = {{2, 0}, {0, 1}, {-1, 2}, {-300, 3}, {-200, 4}};
-    tables.ordering().order(labels, 0, bonus);
+    tables.ordering().order(labels, count_of(labels), 0, bonus);
     const std::pair<float, int32_t> expected[] = {{-1, 2}, {0, 1}, {2, 0}, {-200, 4}, {-300, 3}};
     for (size_t i = 0; i < labels.size(); ++i) {
         CHECK(labels[i].second == expected[i].second);

@@ -83,7 +83,7 @@ struct Problem {
         RunControl control;
         SolverOptions options;
         options.loss = loss;
-        return train_clusters(task, options, pruning, false, 11, n_threads, control);
+        return train_clusters(task, options, pruning, false, 11, n_threads, control).weights;
     }
 };
 
@@ -107,8 +107,8 @@ TEST("a cluster so large that its slots are spread over threads is trained the s
     CHECK(problem.task.documents.sparse.n_stored() * 2 / 3 > 1 << 20);
     const SolverOptions hasty{Loss::squared_hinge, 1.f, 0.1f, 1, 1.f};
     RunControl control;
-    const auto one = train_clusters(problem.task, hasty, {}, true, 0, 1, control);
-    const auto many = train_clusters(problem.task, hasty, {}, true, 0, 3, control);
+    const auto one = train_clusters(problem.task, hasty, {}, true, 0, 1, control).weights;
+    const auto many = train_clusters(problem.task, hasty, {}, true, 0, 3, control).weights;
     CHECK(one.bias.size() == 17);
     CHECK(one.bias == many.bias);
     CHECK(one.bytes == many.bytes && one.record_sizes == many.record_sizes);
