@@ -4,20 +4,33 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from polyseme import assignment, datasets, explain, metrics, senses, tagger, update
+    from polyseme import adapters, assignment, datasets, explain, metrics, senses, tagger, update
     from polyseme.cost.estimate import estimate_training
+    from polyseme.estimators.bonsai import Bonsai
+    from polyseme.estimators.one_vs_rest import OneVsRest
+    from polyseme.estimators.parabel import Parabel
+    from polyseme.estimators.plt import PLT
     from polyseme.estimators.xr_linear import XRLinear
     from polyseme.files.loading import load
     from polyseme.partition.label_clusters import LabelClusters
+    from polyseme.partition.trees.given import LabelHierarchy
     from polyseme.text.model import TextModel
     from polyseme.tuning.tuner import tune
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "PLT",
+    "Bonsai",
     "LabelClusters",
+    "LabelHierarchy",
+    "NearestLabels",
+    "NearestNeighbours",
+    "OneVsRest",
+    "Parabel",
     "TextModel",
     "XRLinear",
+    "adapters",
     "assignment",
     "datasets",
     "estimate_training",
@@ -33,7 +46,14 @@ __all__ = [
 # Where the names live that are not modules. All are imported when first used: scikit-learn and
 # SciPy take most of a second.
 _HOMES = {
+    "Bonsai": "estimators.bonsai",
     "LabelClusters": "partition.label_clusters",
+    "LabelHierarchy": "partition.trees.given",
+    "NearestLabels": "estimators.nearest_labels",
+    "NearestNeighbours": "estimators.nearest_neighbours",
+    "OneVsRest": "estimators.one_vs_rest",
+    "Parabel": "estimators.parabel",
+    "PLT": "estimators.plt",
     "TextModel": "text.model",
     "XRLinear": "estimators.xr_linear",
     "estimate_training": "cost.estimate",

@@ -56,6 +56,21 @@ def partition_labels(
     n_threads: int,
     progress: _Progress,
 ) -> tuple[_Int64, _Int32]: ...
+def group_labels(
+    X: Documents | SparseRows,
+    label_rows: SparsePattern,
+    *,
+    branching: int,
+    max_leaf_size: int,
+    max_levels: int,
+    max_features: int,
+    max_documents: int,
+    sample_size: int,
+    max_iter: int,
+    seed: int,
+    n_threads: int,
+    progress: _Progress,
+) -> tuple[_Int64, _Int64]: ...
 def train_clusters(
     X: Documents | SparseRows,
     training_rows: SparsePattern,
@@ -67,7 +82,9 @@ def train_clusters(
     own_documents: SparsePattern | None,
     cluster_numbers: _Int32 | None,
     target_weights: _Float | None = None,
-) -> dict[str, npt.NDArray[Any]]: ...
+    held_out: npt.NDArray[np.bool_] | None = None,
+    draft_how: Any = None,
+) -> tuple[dict[str, npt.NDArray[Any]], dict[str, npt.NDArray[Any]] | None]: ...
 
 # levels.cpp, prediction.cpp
 
@@ -80,6 +97,9 @@ class LinearLevel:
     ) -> tuple[_Int32, _Float]: ...
     def all_weights(self) -> tuple[_Int64, _Int32, _Float]: ...
 
+def pack_level(
+    slot_starts: _Int64, weights: SparseRows, bias: _Float, byte_weights: bool
+) -> dict[str, npt.NDArray[Any]]: ...
 def join_levels(
     parts: list[LinearLevel], part_of_cluster: _Int32
 ) -> dict[str, npt.NDArray[Any]]: ...
@@ -133,10 +153,18 @@ class Predictor:
         n_threads: int,
         progress: _Progress,
     ) -> tuple[_Int64, _Int32, _Float]: ...
+    def above(
+        self,
+        X: Documents | SparseRows,
+        thresholds: _Float,
+        merge: str,
+        n_threads: int,
+        progress: _Progress,
+    ) -> tuple[_Int64, _Int32, _Float]: ...
     def top_k(
         self,
         X: Documents | SparseRows,
-        beam_size: int,
+        beam_size: int | None,
         k: int,
         merge: str,
         n_threads: int,
@@ -147,7 +175,7 @@ class Predictor:
         starts: npt.NDArray[Any],
         columns: npt.NDArray[Any],
         values: npt.NDArray[Any],
-        beam_size: int,
+        beam_size: int | None,
         k: int,
         merge: str,
     ) -> tuple[_Int32, _Float] | None: ...

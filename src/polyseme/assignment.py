@@ -13,6 +13,7 @@ from polyseme.partition.assignment import (
     default_max_cluster_size,
     method_named,
     random,
+    strongest,
 )
 
 __all__ = [
@@ -28,4 +29,5 @@ __all__ = [
     "default_max_cluster_size",
     "method_named",
     "random",
+    "strongest",
 ]

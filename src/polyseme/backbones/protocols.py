@@ -33,6 +33,7 @@ from polyseme.partition.label_tree import LabelTree
 
 __all__ = [
     "Descends",
+    "Drafts",
     "Encodes",
     "Fuses",
     "Matcher",
@@ -126,6 +127,20 @@ class SlotWeights(NamedTuple):
     features: npt.NDArray[np.int32]
     weights: npt.NDArray[np.float32]
     bias: float
+
+
+@runtime_checkable
+class Drafts(Protocol):
+    """A ranker that keeps a draft on its way, which saves training one for the order of labels.
+
+    Attributes
+    ----------
+    draft : Ranker or None
+        After `fit` with `RankingTask.held_out`, one of the same kind that learned from all other
+        documents, in haste; None after any other.
+    """
+
+    draft: Any
 
 
 @runtime_checkable

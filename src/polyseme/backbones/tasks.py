@@ -63,6 +63,9 @@ class RankingTask:
     label_weights : ndarray of float32, shape (n_labels,), or None
         What a document of each label counts for its slots, 1 or more; 1 if not given. For rankers
         that know how.
+    held_out : ndarray of bool, shape (n_documents,), or None
+        If given, a ranker that can (see `polyseme.backbones.protocols.Drafts`) keeps a draft of
+        itself that did not see these documents.
     is_draft : bool
         Whether this ranker only has to tell how scores of documents that it did not see look: it
         may then be trained in haste.
@@ -78,6 +81,7 @@ class RankingTask:
     rows: SparsePattern
     own_documents: SparsePattern | None = None
     label_weights: npt.NDArray[np.float32] | None = None
+    held_out: npt.NDArray[np.bool_] | None = None
     is_draft: bool = False
     start_from: Any = None
     changed: npt.NDArray[np.bool_] | None = None

@@ -20,6 +20,8 @@ VERBS = {
     "senses": "Show the senses of a label, by name or number.",
     "info": "Show what is in a model: its sizes, slots, senses and parameters.",
     "serve": "Answer questions about documents over HTTP, until Ctrl-C.",
+    "import-pecos": "Make a model of an XR-Linear model that PECOS has trained.",
+    "export-pecos": "Write a linear model as an XR-Linear model of PECOS.",
     "datasets": "List public data sets, say what is known of one, or fetch it.",
     "reproduce": "Run an experiment of the paper, or one beyond it, on a data set.",
 }
@@ -36,7 +38,8 @@ class VerbsOnDemand(GroupWithPlainErrors):
         """Import one verb."""
         if cmd_name not in VERBS:
             return None
-        command: click.Command = getattr(import_module(f"polyseme.cli.{cmd_name}"), cmd_name)
+        name = cmd_name.replace("-", "_")
+        command: click.Command = getattr(import_module(f"polyseme.cli.{name}"), name)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

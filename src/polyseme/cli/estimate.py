@@ -16,13 +16,19 @@ from polyseme.estimators.partitioned import PartitionedClassifier
 from polyseme.machine.progress import Progress
 from polyseme.machine.quantities import spoken_bytes, spoken_seconds
 from polyseme.machine.threads import count_jobs
+from polyseme.partition.trees.given import LabelHierarchy
 
 __all__ = ["estimate_on_matrices", "print_estimate"]
 
 READING = "Reading the data"
 
 
-def estimate_on_matrices(model: PartitionedClassifier, data: Path, as_json: bool) -> None:
+def estimate_on_matrices(
+    model: PartitionedClassifier,
+    data: Path,
+    as_json: bool,
+    hierarchy: LabelHierarchy | None = None,
+) -> None:
     """Read the data as `train` does, try samples of it, and print what the whole would take."""
     data = datasets.resolve_dataset(data)
     smallest, available = _least_memory(data), available_memory()
@@ -35,7 +41,11 @@ def estimate_on_matrices(model: PartitionedClassifier, data: Path, as_json: bool
             dataset = datasets.load(data, n_threads=count_jobs(model.n_jobs))
         with progress.phase("Training on samples"):
             found = estimate_training(
-                model, dataset.X_train, dataset.Y_train, label_names=dataset.label_names
+                model,
+                dataset.X_train,
+                dataset.Y_train,
+                label_names=dataset.label_names,
+                hierarchy=hierarchy,
             )
     reading = Range.exactly(progress.seconds[READING])
     print_estimate(

@@ -25,9 +25,10 @@ def info(model: Path, n_threads: int | None, seed: int, as_json: bool) -> None:
     tagger = open_tagger(model)
     n_bytes = sum(file.stat().st_size for file in model.rglob("*") if file.is_file())
     about, seconds = tagger.sizes(), tagger.phase_seconds
+    chosen = tagger.classifier.chosen()
     added, texts = tagger.added_since_training, tagger.about_texts()
     if as_json:
-        updates = {"updates": tagger.classifier.updates_, "seconds": seconds}
+        updates = {"chosen": chosen, "updates": tagger.classifier.updates_, "seconds": seconds}
         of_texts = {"text": texts} if texts else {}
         print_json({"model": str(model), "n_bytes": n_bytes, **about, **updates, **of_texts})
         return
@@ -60,7 +61,13 @@ def info(model: Path, n_threads: int | None, seed: int, as_json: bool) -> None:
     if about["senses"] is not None:
         print_belief(out, about["senses"])
     out.print()
-    out.print(plain_table(("Parameter", "Value"), about["parameters"].items()))
+    parameters = {
+        name: f"{chosen[name]:g}, chosen by the data"
+        if value is None and name in chosen
+        else value
+        for name, value in about["parameters"].items()
+    }
+    out.print(plain_table(("Parameter", "Value"), parameters.items()))
     if seconds:
         out.print()
         timed = [(phase, f"{taken:.2f}") for phase, taken in seconds.items()]

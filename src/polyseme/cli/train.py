@@ -14,9 +14,10 @@ from polyseme.cli.report import print_ambiguous, print_report, print_sizes, seco
 from polyseme.cli.shared import console, json_option, path_argument, print_json
 from polyseme.cli.training_jobs import job_for
 from polyseme.cli.tuning import Tuning, take_tuning, tuning_from, tuning_options
-from polyseme.files.kinds import method_named
+from polyseme.files.kinds import METHODS, method_named
 from polyseme.files.model_folder import check_target
 from polyseme.machine.progress import Progress
+from polyseme.partition.trees.given import OTHERS, LabelHierarchy
 from polyseme.tagger import Tagger, tagger_for
 
 __all__ = ["train"]
@@ -40,14 +41,26 @@ __all__ = ["train"]
     "--method",
     default="xr-linear",
     metavar="NAME",
-    help="What to train: xr-linear, or the name of a backbone that another package brings. "
-    "[xr-linear]",
+    help=f"What to train: {', '.join(METHODS)}, or the name of a backbone that another package "
+    "brings. [xr-linear]",
 )
 @click.option(
     "--config",
     metavar="FILE",
     type=click.Path(path_type=Path),
     help="TOML file of parameters by their Python names; options win over it.",
+)
+@click.option(
+    "--hierarchy",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="A tree of the labels in the place of --tree: JSON of nested lists or objects, or TSV or "
+    "CSV with a label and a broader one a line.",
+)
+@click.option(
+    "--hierarchy-others",
+    type=click.Choice(OTHERS),
+    help="Labels that are not in the hierarchy: refuse them, or put them together. [refuse]",
 )
 @json_option
 @tuning_options
@@ -59,6 +72,8 @@ def train(
     estimate: bool,
     method: str,
     config: Path | None,
+    hierarchy: Path | None,
+    hierarchy_others: str | None,
     as_json: bool,
     **options: Any,
 ) -> None:
@@ -73,6 +88,8 @@ def train(
     text_options, asked = take(options), take_tuning(options)
     if output is None and not estimate:
         raise click.UsageError("Missing option '-o' / '--output'.")
+    if hierarchy is None and hierarchy_others is not None:
+        raise click.UsageError("--hierarchy-others needs --hierarchy with a file.")
     estimator = method_named(method)
     given = given_parameters(estimator, config, options)
     model = estimator(**given)
@@ -80,7 +97,10 @@ def train(
     if output is not None:
         check_target(output)
     tuning = tuning_from(asked, None if estimate else output, fixed=given)
-    job = job_for(data, model, text_options)
+    outside = None
+    if hierarchy is not None:
+        outside = LabelHierarchy.from_file(hierarchy, others=hierarchy_others or "refuse")
+    job = job_for(data, model, text_options, outside)
     if estimate or output is None:
         job.estimate(as_json)
         return

@@ -19,6 +19,7 @@ from polyseme.cli.estimate import estimate_on_matrices, print_estimate
 from polyseme.estimators.partitioned import PartitionedClassifier
 from polyseme.machine.progress import Progress
 from polyseme.machine.threads import count_jobs
+from polyseme.partition.trees.given import LabelHierarchy
 from polyseme.text.estimate import estimate_text_training
 from polyseme.text.fitting import Choice
 from polyseme.text.model import TextModel
@@ -39,18 +40,27 @@ class TrainingJob(Protocol):
         """Train nothing; print what it would take."""
 
 
-def job_for(data: Path, classifier: PartitionedClassifier, options: dict[str, Any]) -> TrainingJob:
+def job_for(
+    data: Path,
+    classifier: PartitionedClassifier,
+    options: dict[str, Any],
+    hierarchy: LabelHierarchy | None,
+) -> TrainingJob:
     """Return the job that suits the data; what is wrong from the start is refused."""
     kind = _OnTexts if is_text(data, options) else _OnMatrices
-    return kind(data, classifier, options)
+    return kind(data, classifier, options, hierarchy)
 
 
 class _OnMatrices:
     def __init__(
-        self, data: Path, classifier: PartitionedClassifier, options: dict[str, Any]
+        self,
+        data: Path,
+        classifier: PartitionedClassifier,
+        options: dict[str, Any],
+        hierarchy: LabelHierarchy | None,
     ) -> None:
         refuse_text_options(data, options)
-        self._data, self._model = data, classifier
+        self._data, self._model, self._hierarchy = data, classifier, hierarchy
 
     def train(self, choose: Choice | None) -> tuple[PartitionedClassifier, dict[str, float]]:
         progress = Progress()
@@ -64,16 +74,21 @@ class _OnMatrices:
             dataset.Y_train,
             label_names=dataset.label_names,
             feature_names=dataset.feature_names,
+            hierarchy=self._hierarchy,
         )
         return model, dict(progress.seconds)
 
     def estimate(self, as_json: bool) -> None:
-        estimate_on_matrices(self._model, self._data, as_json)
+        estimate_on_matrices(self._model, self._data, as_json, self._hierarchy)
 
 
 class _OnTexts:
     def __init__(
-        self, data: Path, classifier: PartitionedClassifier, options: dict[str, Any]
+        self,
+        data: Path,
+        classifier: PartitionedClassifier,
+        options: dict[str, Any],
+        hierarchy: LabelHierarchy | None,
     ) -> None:
         if options["no_held_out"] and options["held_out"] is not None:
             raise click.UsageError("--held-out and --no-held-out exclude each other.")
@@ -89,13 +104,15 @@ class _OnTexts:
             verbose=classifier.verbose,
         )
         self._model.check_parameters()
-        self._data, self._classifier = data, classifier
+        self._data, self._classifier, self._hierarchy = data, classifier, hierarchy
         self._corpus = opened_corpus(data, options)
         note(f"{data}: {self._corpus.description}.")
 
     def train(self, choose: Choice | None) -> tuple[TextModel, dict[str, float]]:
         model, corpus = self._model, self._corpus
-        model.fit_records(corpus, label_names=corpus.label_names, choose=choose)
+        model.fit_records(
+            corpus, label_names=corpus.label_names, hierarchy=self._hierarchy, choose=choose
+        )
         if model.n_without_labels_:
             note(f"{model.n_without_labels_:,} documents without labels were left out.")
         if not model.report_:
@@ -108,5 +125,10 @@ class _OnTexts:
         return model, {}
 
     def estimate(self, as_json: bool) -> None:
-        found = estimate_text_training(self._model, self._corpus)
+        found = estimate_text_training(
+            self._model,
+            self._corpus,
+            label_names=self._corpus.label_names,
+            hierarchy=self._hierarchy,
+        )
         print_estimate(self._classifier, found, self._data, as_json)

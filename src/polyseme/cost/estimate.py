@@ -39,8 +39,11 @@ from polyseme.inputs.sparse_rows import SparsePattern
 from polyseme.machine import phases
 from polyseme.machine.progress import Progress
 from polyseme.machine.threads import count_jobs
+from polyseme.partition.forest import plant_together
 from polyseme.partition.label_tree import MAX_DOCUMENTS, MAX_FEATURES, LabelTree
 from polyseme.partition.training_rows import cluster_targets
+from polyseme.partition.trees.given import LabelHierarchy, check_hierarchy
+from polyseme.partition.trees.registry import TREES
 from polyseme.training.cross_matching import usable_folds
 
 if TYPE_CHECKING:
@@ -165,7 +168,12 @@ class _WatchedProgress(Progress):
 
 
 def estimate_training(
-    model: Model, X: Any, Y: Any, *, label_names: Any = None
+    model: Model,
+    X: Any,
+    Y: Any,
+    *,
+    label_names: Any = None,
+    hierarchy: LabelHierarchy | None = None,
 ) -> TrainingEstimate:
     """Estimate what ``model.fit(X, Y)`` would take on this machine, in a few seconds.
 
@@ -173,10 +181,13 @@ def estimate_training(
     ----------
     model : estimator
         Its parameters count; it stays as it is.
-    X, Y, label_names
-        As for `fit`.
+    X, Y, label_names, hierarchy
+        As for `fit`. Samples are trained with the model's own `tree`; the shape of the whole is
+        that of the hierarchy, or the one to expect of that tree: the very one, but for 'k-means'
+        and 'bonsai', whose children are taken to be equally large.
     """
     model.check_parameters()
+    outside = check_hierarchy(hierarchy)
     features = check_features(X)
     labels, names = check_labels(Y, features.n_rows, label_names=label_names)
     refuse_mostly_absent_labels(labels)
@@ -185,7 +196,10 @@ def estimate_training(
 
     samples = _train_on_samples(model, features, labels)
     last = samples[-1]
-    tree = LabelTree.shape_for(labels.n_columns, model.branching, model.max_leaf_size)
+    if outside is None:
+        tree = plant_together([_expected_shape(model, labels)] * model.n_trees)
+    else:
+        tree = outside.tree_of(labels.n_columns, names)[0]
     job = _whole_job(last, features, labels, tree)
     factor = uncertainty(job.n_documents, last.size.n_documents)
 
@@ -214,6 +228,11 @@ def estimate_training(
         n_sampled=last.size.n_documents,
         peak_phase=peak_phase,
     )
+
+
+def _expected_shape(model: Model, labels: SparsePattern) -> LabelTree:
+    counts = np.bincount(labels.columns, minlength=labels.n_columns)
+    return TREES[model.tree].expected_shape(counts, model.branching, model.max_leaf_size)
 
 
 def _train_on_samples(model: Model, documents: Documents, Y: SparsePattern) -> list[Sample]:
@@ -263,7 +282,7 @@ def _train_on(model: Model, documents: Documents, Y: SparsePattern) -> Sample:
         slots_per_label=trained.clusters_.n_slots / trained.clusters_.n_labels,
         level_sizes=_level_sizes(tree),
         nodes_per_document=tuple(count / documents.n_rows for count in nodes),
-        beam_size=model.beam_size,
+        beam_size=model.beam_of_all_trees,
         training_rows=model.training_rows,
         match_folds=usable_folds(documents.n_rows, model.match_folds),
     )

@@ -14,7 +14,7 @@ import numpy as np
 
 from polyseme.cost.of_senses import memory_of_senses, work_of_senses
 from polyseme.machine import phases
-from polyseme.ordering.facts import N_CANDIDATES
+from polyseme.ordering.facts import MOST_CANDIDATES
 from polyseme.training.held_out import count_held_out
 
 __all__ = [
@@ -32,6 +32,7 @@ __all__ = [
 
 LANES = 16  # slots of a cluster that are solved side by side
 DRAFT_COST = 0.5  # of what a training of the same documents takes
+CHOOSING_COST = 0.1  # of what the ranker takes, about
 PER_CANDIDATE = 300  # steps to learn an order
 USUAL_EXPONENT = 0.7  # of the law of weights, where samples do not show one
 
@@ -131,6 +132,7 @@ def phase_work(size: JobSize) -> dict[str, float]:
     n_held_out = count_held_out(size.n_documents)
     return {
         phases.LABEL_TREE: size.n_summed_entries + size.n_label_entries * n_cuts,
+        phases.CHOOSING_COST: CHOOSING_COST * ranker,
         phases.TRAINING_MATCHER: matcher,
         phases.MATCHING: matching,
         # As many matchers as folds, each without a fold.
@@ -140,16 +142,20 @@ def phase_work(size: JobSize) -> dict[str, float]:
         phases.ASSIGNING: size.n_pairs * min(size.beam_size, size.n_clusters),
         phases.TRAINING_MATCHER_AGAIN: matcher,
         phases.TRAINING_RANKER: ranker,
-        phases.ORDERING: (matcher + ranker) * DRAFT_COST * _drafted(size)
-        + PER_CANDIDATE * N_CANDIDATES * n_held_out,
+        # Where one part is held out, the ranker kept a draft on its way.
+        phases.ORDERING: (matcher + ranker * _is_halved(size)) * DRAFT_COST * _drafted(size)
+        + PER_CANDIDATE * MOST_CANDIDATES * n_held_out,
         phases.SENSES: work_of_senses(size),
     }
 
 
 def _drafted(size: JobSize) -> float:
     """Return how much of all documents the drafts learn from that an order is learned by."""
-    n_held_out = count_held_out(size.n_documents)
-    return 1 if n_held_out == size.n_documents else 1 - n_held_out / size.n_documents
+    return 1 if _is_halved(size) else 1 - count_held_out(size.n_documents) / size.n_documents
+
+
+def _is_halved(size: JobSize) -> bool:
+    return count_held_out(size.n_documents) == size.n_documents
 
 
 def _solving(n_row_entries: float, n_slots: float) -> float:
@@ -173,13 +179,14 @@ def phase_memory(size: JobSize, n_ranker_weights: float) -> dict[str, float]:
     n_matched = size.n_documents * min(size.beam_size, size.n_clusters)
     return {
         phases.LABEL_TREE: size.n_label_entries,
+        phases.CHOOSING_COST: size.n_entries,
         phases.TRAINING_MATCHER: size.n_entries,
         phases.MATCHING: size.n_entries + n_matched,
         # A copy of all documents outside of the fold, too; what is matched is put in order.
         phases.CROSS_MATCHING: size.n_entries * (2 - 1 / max(1, size.match_folds)) + 2 * n_matched,
         phases.ASSIGNING: size.n_pairs + n_matched,
         phases.TRAINING_MATCHER_AGAIN: size.n_entries,
-        phases.TRAINING_RANKER: n_ranker_weights,
+        phases.TRAINING_RANKER: n_ranker_weights * (1 if _is_halved(size) else 2),
         phases.ORDERING: size.n_entries * _drafted(size) + 2 * n_ranker_weights,
         phases.SENSES: memory_of_senses(size),
     }

@@ -146,17 +146,21 @@ def _load_npz(file: Path) -> Any:
 def _read_lines(file: Path | None, n_expected: int, what: str) -> list[str] | None:
     if file is None:
         return None
-    try:
-        text = file.read_bytes().decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{file} is not UTF-8 text ({error.reason}); convert it.") from None
-    # Not splitlines: names and texts may hold its rarer line breaks.
-    lines = [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")]
-    if not text:
-        lines = []
+    lines = read_lines(file)
     if len(lines) != n_expected:
         raise ValueError(
             f"{file} has {len(lines)} lines, but there are {n_expected} {what}; it needs one line "
             "for each."
         )
     return lines
+
+
+def read_lines(file: Path) -> list[str]:
+    """Read names or texts, one a line."""
+    try:
+        text = file.read_bytes().decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{file} is not UTF-8 text ({error.reason}); convert it.") from None
+    # Not splitlines: names and texts may hold its rarer line breaks.
+    lines = [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")]
+    return lines if text else []

@@ -13,11 +13,11 @@ N_TRAINING_TEXTS = 3000
 
 
 def train_text_model(*, seed: int = 0, n_threads: int | None = None) -> TextModel:
-    """Train on the texts of the demo with default settings.
+    """Train on the texts of the demo, whose labels have two senses at most.
 
     Only single words are counted: neighbours in sentences that chance composed mean nothing.
     """
     corpus = make_corpus(N_TRAINING_TEXTS, seed)
-    classifier = XRLinear(random_state=seed, n_jobs=n_threads, verbose=0)
+    classifier = XRLinear(copies=2, random_state=seed, n_jobs=n_threads, verbose=0)
     features = TextFeatures(ngrams=(1, 1))
     return TextModel(features, classifier, verbose=0).fit(corpus.texts, corpus.labels)

@@ -62,6 +62,7 @@ def contents_of(model: PartitionedClassifier) -> Contents:
         "parameters": {
             name: value for name, value in model.get_params().items() if name not in _NOT_STORED
         },
+        "chosen": model.chosen(),
         "n_labels": model.n_labels_,
         "n_sparse": model.layout_[0],
         "n_dense": model.layout_[1],
@@ -84,6 +85,7 @@ def contents_of(model: PartitionedClassifier) -> Contents:
 def restore(model: PartitionedClassifier, stored: StoredModel) -> None:
     """Fill a fresh estimator with what was saved; each size is compared before it is used."""
     _set_parameters(model, stored)
+    model.take_chosen(_chosen(stored))
     model.n_documents_ = stored.whole_number("n_documents", 0)
     model.n_labels_ = n_labels = stored.whole_number("n_labels", 1)
     model.label_counts_ = _document_counts(stored, "label_counts", n_labels)
@@ -96,7 +98,7 @@ def restore(model: PartitionedClassifier, stored: StoredModel) -> None:
     model.assignments_ = _assignments(stored)
     model.phase_seconds_ = stored.seconds("phase_seconds")
     model.updates_ = _updates(stored)
-    model.tree_ = _tree(stored)
+    model.tree_ = _tree(stored, model.n_trees)
     model.clusters_ = _clusters(stored, n_labels, model.tree_.n_clusters)
     model.slot_documents_ = _document_counts(stored, "slot_documents", model.clusters_.n_slots)
     model.label_names_ = stored.names_of("labels", n_labels)
@@ -120,6 +122,16 @@ def restore(model: PartitionedClassifier, stored: StoredModel) -> None:
             raise stored.damaged(f"its {name} cannot be brought back: {error!r}") from error
 
 
+def _chosen(stored: StoredModel) -> dict[str, float]:
+    """Return what training chose; models of before had nothing to choose."""
+    if "chosen" not in stored.description:
+        return {}
+    found = stored.value("chosen", dict)
+    if not all(type(number) is float and 0 < number < 1e30 for number in found.values()):
+        raise stored.damaged("what its training chose are not numbers above 0")
+    return found
+
+
 def _set_parameters(model: PartitionedClassifier, stored: StoredModel) -> None:
     parameters = stored.value("parameters", dict)
     known = set(inspect.signature(type(model)).parameters) - set(_NOT_STORED)
@@ -140,11 +152,11 @@ def _document_counts(stored: StoredModel, name: str, n: int) -> npt.NDArray[np.i
     return counts
 
 
-def _tree(stored: StoredModel) -> LabelTree:
+def _tree(stored: StoredModel, n_trees: int) -> LabelTree:
     n_levels = stored.whole_number("n_levels", 0)
     names = [f"tree.{level}" for level in range(min(n_levels, len(stored.arrays) + 1))]
     try:
-        return LabelTree(tuple(stored.starts(name) for name in names))
+        return LabelTree(tuple(stored.starts(name) for name in names), n_trees)
     except ValueError as error:
         raise error if "damaged" in str(error) else stored.damaged(str(error)) from None
 

@@ -10,9 +10,8 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
-from polyseme.backbones.protocols import Matcher, Ranker, Walk
-from polyseme.backbones.tasks import RankingTask
 from polyseme.estimators import model_parts
+from polyseme.estimators.learning import Learning
 from polyseme.estimators.parameters import (
     JOBS,
     NONE,
@@ -25,39 +24,27 @@ from polyseme.estimators.parameters import (
     share,
     whole_from,
 )
-from polyseme.estimators.predicting import Predicting, log_rarity
 from polyseme.estimators.tuned import TUNED_FIRST, TUNED_VALUES
 from polyseme.files.model_folder import save_model
 from polyseme.files.stored_model import Contents, StoredModel
-from polyseme.inputs.documents import Documents
 from polyseme.inputs.features import check_features
 from polyseme.inputs.labels import check_labels, refuse_mostly_absent_labels
 from polyseme.inputs.names import Names
-from polyseme.inputs.sparse_rows import SparsePattern
-from polyseme.machine import phases
 from polyseme.machine.old_names import knows_old_names, refuse_old_names
 from polyseme.machine.progress import Progress
-from polyseme.machine.run import Run
-from polyseme.ordering.label_ordering import LabelOrdering
-from polyseme.partition.assignment import METHODS, AssignmentPlan
-from polyseme.partition.label_clusters import LabelClusters
-from polyseme.partition.label_tree import LabelTree
+from polyseme.partition.assignment import METHODS
 from polyseme.partition.merging import MERGES
 from polyseme.partition.training_rows import TRAINING_ROWS
-from polyseme.senses.induce import induce_senses
-from polyseme.senses.layer import SenseLayer
-from polyseme.training.disentangle import TrainingPlan, disentangle
-from polyseme.training.held_out import Drafting, held_out_parts, order_by_held_out
+from polyseme.partition.trees.given import LabelHierarchy, check_hierarchy
+from polyseme.partition.trees.label_features import TREE_FEATURES
+from polyseme.partition.trees.registry import TREES
 
 __all__ = ["PartitionedClassifier"]
-
-# What may be set on a trained model; all else needs another fit.
-CHANGED_AT_WILL = ("beam_size", "merge", "n_jobs", "verbose")
 
 Self = TypeVar("Self", bound="PartitionedClassifier")
 
 
-class PartitionedClassifier(Predicting):
+class PartitionedClassifier(Learning):
     """Labels in clusters, each in one or several, around a matcher and a ranker of any kind.
 
     A subclass says how matchers and rankers are made, and has the parameters for these besides
@@ -65,7 +52,7 @@ class PartitionedClassifier(Predicting):
 
     Parameters
     ----------
-    copies : int, default=2
+    copies : int, default=3
         In how many clusters a label may be at most (the paper's lambda).
     beam_size : int, default=10
         How many nodes of each tree level, and so clusters, a document is matched to.
@@ -75,18 +62,31 @@ class PartitionedClassifier(Predicting):
         Train the matcher again for the new clusters (the paper's "alternative update").
     assignment : str, default='capped'
         How slots are chosen: 'closed_form' (the paper's Eq. 10), 'coverage', 'capped' (the
-        paper's balanced variant), 'random' or 'adaptive'; see `polyseme.assignment`.
+        paper's balanced variant), 'random', 'adaptive' or 'strongest' (ELIAS' choice); see
+        `polyseme.assignment`.
     max_cluster_size : int, optional
-        Most labels in a cluster for 'capped' and 'adaptive'; by default three times the mean
-        (more with more than two copies).
+        Most labels in a cluster for 'capped', 'adaptive' and 'strongest'; by default three times
+        the mean (more with more than two copies).
     match_folds : int, default=2
         With k of at least 2, documents are split at random into k parts, and where training asks
         which clusters a document is matched to, a matcher answers that was trained on the other
         parts. 0 (and a single document): the matcher that was trained on it itself.
+    n_trees : int, default=1
+        Trees of labels that differ by chance: a label has up to `copies` clusters in each, and its
+        score is the mean of them. `beam_size` is for each tree.
     branching : int, default=32
         Most children of a node of the tree.
     max_leaf_size : int, default=100
         Most labels in a cluster of the tree, before re-assignment.
+    tree : str, default='balanced'
+        How labels are grouped at first: 'balanced' (by likeness, into equal halves again and
+        again), 'parabel' (the same, with room for labels that have documents), 'k-means' (by
+        likeness, wide and uneven), 'bonsai' (the same, shallow), 'huffman' (by frequency) or
+        'random'; see docs/trees.md. A `hierarchy` that `fit` is given comes in its place.
+    tree_features : str, default='documents'
+        What labels are alike by: the features of their 'documents', half of these ('sampled',
+        other ones for each tree), the labels that go with them ('co-occurrence'), documents and
+        labels side by side ('both'), or 'varied': 'documents', 'both' and 'sampled' in turns.
     training_rows : str, default='teacher-forcing'
         The documents a slot is trained on: those whose labels are in its cluster
         ('teacher-forcing'), those that the matcher sends there ('matcher-aware'), or 'both'.
@@ -153,6 +153,7 @@ class PartitionedClassifier(Predicting):
     """
 
     kind: ClassVar[str] = ""  # the name that saved models know the class by
+    learns_from_all: ClassVar[bool] = False  # whether every document trains every cluster
 
     _constraints: ClassVar[Mapping[str, Constraint]] = {
         "copies": whole_from(1),
@@ -162,8 +163,11 @@ class PartitionedClassifier(Predicting):
         "assignment": one_of(*METHODS),
         "max_cluster_size": NONE | whole_from(1),
         "match_folds": ZERO | whole_from(2),
+        "n_trees": whole_from(1),
         "branching": whole_from(2),
         "max_leaf_size": whole_from(1),
+        "tree": one_of(*TREES),
+        "tree_features": one_of(*TREE_FEATURES),
         "training_rows": one_of(*TRAINING_ROWS),
         "sense_positives": TRUE_OR_FALSE,
         "senses": one_of("induce", "none"),
@@ -175,43 +179,28 @@ class PartitionedClassifier(Predicting):
         "verbose": one_of(0, 1),
     }
 
+    # What may be set on a trained model; all else needs another fit.
+    changed_at_will: ClassVar[Sequence[str]] = ("beam_size", "merge", "n_jobs", "verbose")
+
     # What `polyseme.tune` tries: values of parameters, and settings known to be good.
     tuned_values: ClassVar[Mapping[str, Sequence[Any]]] = TUNED_VALUES
     tuned_first: ClassVar[Sequence[Mapping[str, Any]]] = TUNED_FIRST
 
-    matcher_: Matcher
-    ranker_: Ranker
-    tree_: LabelTree
-    clusters_: LabelClusters
-    label_names_: Names | None
-    feature_names_: Names | None
-    label_counts_: npt.NDArray[np.int64]
-    slot_documents_: npt.NDArray[np.int64]
-    ordering_: LabelOrdering | None
-    senses_: SenseLayer | None
-    assignments_: list[dict[str, int]]
-    phase_seconds_: dict[str, float]
-    updates_: list[dict[str, int]]
-    layout_: tuple[int, int]
-    seen_layout_: tuple[int, int]
-    trained_parameters_: dict[str, Any]
-    n_labels_: int
-    n_features_in_: int
-    n_documents_: int
-    _walk: Walk | None
-
     @knows_old_names(None, RENAMED)
     def __init__(
         self,
-        copies: int = 2,
+        copies: int = 3,
         beam_size: int = 10,
         rounds: int = 1,
         finetune_matcher: bool = True,
         assignment: str = "capped",
         max_cluster_size: int | None = None,
         match_folds: int = 2,
+        n_trees: int = 1,
         branching: int = 32,
         max_leaf_size: int = 100,
+        tree: str = "balanced",
+        tree_features: str = "documents",
         training_rows: str = "teacher-forcing",
         sense_positives: bool = False,
         senses: str = "induce",
@@ -229,8 +218,11 @@ class PartitionedClassifier(Predicting):
         self.assignment = assignment
         self.max_cluster_size = max_cluster_size
         self.match_folds = match_folds
+        self.n_trees = n_trees
         self.branching = branching
         self.max_leaf_size = max_leaf_size
+        self.tree = tree
+        self.tree_features = tree_features
         self.training_rows = training_rows
         self.sense_positives = sense_positives
         self.senses = senses
@@ -250,14 +242,6 @@ class PartitionedClassifier(Predicting):
             return np.arange(self.n_labels_)
         return np.array(names, dtype=object if isinstance(names[0], str) else np.int64)
 
-    def make_matcher(self) -> Matcher:
-        """Return a fresh matcher."""
-        raise TypeError(f"{type(self).__name__} does not say how its matcher is made.")
-
-    def make_ranker(self) -> Ranker:
-        """Return a fresh ranker."""
-        raise TypeError(f"{type(self).__name__} does not say how its ranker is made.")
-
     def set_params(self: Self, **params: Any) -> Self:
         """Set parameters, as in all of scikit-learn."""
         try:
@@ -276,6 +260,7 @@ class PartitionedClassifier(Predicting):
         *,
         label_names: Any = None,
         feature_names: Any = None,
+        hierarchy: LabelHierarchy | None = None,
         order_from: PartitionedClassifier | None = None,
     ) -> Self:
         """Learn to tag documents.
@@ -290,10 +275,14 @@ class PartitionedClassifier(Predicting):
             Names for the columns of Y.
         feature_names : sequence of str, optional
             Names for the columns of X, so that senses can be explained.
+        hierarchy : LabelHierarchy, optional
+            A tree of the labels from outside, in the place of the one that `tree`, `branching`
+            and `max_leaf_size` would make. Labels are in it by name, or by column of Y where they
+            have no names; those that Y does not have are passed over.
         order_from : estimator, optional
             A trained one of the same class, with much the same documents and parameters, whose
-            order of labels is taken over, or its lack of one; by default it is learned, as the
-            parameter `ordering` says.
+            order of labels is taken over, or its lack of one, and what else it chose; by default
+            both are learned, as the parameters say.
 
         Returns
         -------
@@ -307,74 +296,19 @@ class PartitionedClassifier(Predicting):
         names_of_features = _feature_names(feature_names, documents.n_features)
         if order_from is not None:
             self._check_order_from(order_from)
-        self._learn(documents, labels, Progress(enabled=bool(self.verbose)), order_from)
+        outside = check_hierarchy(hierarchy)
+        if outside is not None and self.n_trees > 1:
+            raise ValueError(
+                f"n_trees={self.n_trees} and a hierarchy do not go together: all trees would be "
+                "that one; leave out one of them."
+            )
+        given = None if outside is None else outside.tree_of(labels.n_columns, names)
+        self._learn(documents, labels, Progress(enabled=bool(self.verbose)), order_from, given)
         self._note_column_names(X, reset=True)
         if names_of_features is None and hasattr(self, "feature_names_in_"):
             names_of_features = Names.from_list(self.feature_names_in_)
         self.label_names_, self.feature_names_ = names_of_labels, names_of_features
         return self
-
-    def _learn(
-        self,
-        documents: Documents,
-        labels: SparsePattern,
-        progress: Progress,
-        order_from: PartitionedClassifier | None = None,
-    ) -> None:
-        """Train on checked documents. Whatever fails leaves the earlier model as it was."""
-        run = self._run()
-        label_counts = np.bincount(labels.columns, minlength=labels.n_columns)
-        with progress:
-            with progress.phase(phases.LABEL_TREE) as step:
-                tree, clusters = LabelTree.build(
-                    documents,
-                    labels,
-                    branching=self.branching,
-                    max_leaf_size=self.max_leaf_size,
-                    run=run.reporting_to(step),
-                )
-            found = disentangle(
-                documents,
-                labels,
-                tree,
-                clusters,
-                self.make_matcher,
-                self.make_ranker,
-                self._plan(label_counts, documents.n_rows),
-                run,
-                progress,
-            )
-            ordering = (
-                self._learn_order(documents, tree, found.task, run, progress)
-                if order_from is None
-                else order_from.ordering_
-            )
-            senses = self.find_senses(found.seen, labels, progress)
-        self.matcher_, self.ranker_ = found.matcher, found.ranker
-        self.tree_, self.clusters_ = tree, found.clusters
-        self.assignments_ = [
-            {
-                "reached_before": made.reached_before,
-                "reached_after": made.reached_after,
-                "n_positives": made.n_positives,
-            }
-            for made in found.assignments
-        ]
-        self.label_counts_ = label_counts
-        self.slot_documents_ = (
-            self.label_counts_[found.clusters.labels]
-            if found.slot_documents is None
-            else found.slot_documents
-        )
-        self.ordering_, self.senses_ = ordering, senses
-        self.label_names_ = self.feature_names_ = None
-        self.n_documents_, self.n_features_in_ = documents.shape
-        self.layout_, self.seen_layout_ = documents.layout, found.seen.layout
-        self.trained_parameters_ = self._lasting_parameters()
-        self.n_labels_ = labels.n_columns
-        self.updates_ = []
-        self.phase_seconds_ = dict(progress.seconds)
-        self._make_walk()
 
     def _check_order_from(self, other: Any) -> None:
         if type(other) is not type(self) or not hasattr(other, "ordering_"):
@@ -386,57 +320,12 @@ class PartitionedClassifier(Predicting):
                     f"{getattr(self, name)!r}; an order holds for scores of the same kind."
                 )
 
-    def _learn_order(
-        self,
-        documents: Documents,
-        tree: LabelTree,
-        task: RankingTask,
-        run: Run,
-        progress: Progress,
-    ) -> LabelOrdering | None:
-        """Return the order of a document's labels, by drafts of the model; None if unwanted."""
-        if self.ordering != "learned":
-            return None
-        parts = held_out_parts(task.labels, run.seed)
-        if not parts:
-            return None
-        drafting = Drafting(
-            self.make_matcher, self.make_ranker, tree, task, parts, self.beam_size, self.merge
-        )
-        with progress.phase(phases.ORDERING, len(parts) * task.clusters.n_slots) as step:
-            return order_by_held_out(documents, drafting, run.reporting_to(step))
+    def chosen(self) -> dict[str, float]:
+        """Return the numbers that training chose where a parameter left them open, by name."""
+        return {}
 
-    def find_senses(
-        self,
-        seen: Documents,
-        labels: SparsePattern,
-        progress: Progress,
-        *,
-        only: npt.NDArray[np.bool_] | None = None,
-        earlier: SenseLayer | None = None,
-    ) -> SenseLayer | None:
-        """Return the senses of labels, from what the ranker sees of documents; None if unwanted.
-
-        With `only`, those of some labels are found, and the others keep what `earlier` has.
-        """
-        if self.senses == "none":
-            return None
-        with progress.phase(phases.SENSES) as step:
-            run = self._run().reporting_to(step)
-            return induce_senses(seen, labels, run, only=only, earlier=earlier)
-
-    def _plan(self, label_counts: npt.NDArray[np.int64], n_documents: int) -> TrainingPlan:
-        weights = log_rarity(label_counts, n_documents, self.favour_rare)
-        return TrainingPlan(
-            assignment=AssignmentPlan(self.assignment, self.copies, self.max_cluster_size),
-            beam_size=self.beam_size,
-            rounds=self.rounds,
-            finetune_matcher=self.finetune_matcher,
-            match_folds=self.match_folds,
-            training_rows=self.training_rows,
-            sense_positives=self.sense_positives,
-            label_weights=None if weights is None else np.exp(weights),
-        )
+    def take_chosen(self, chosen: Mapping[str, float]) -> None:
+        """Take over what was chosen in the training of a stored model."""
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Save the model as a folder of safetensors and JSON; `polyseme.load` reads it.
@@ -456,10 +345,6 @@ class PartitionedClassifier(Predicting):
                     "now; fit again, or set it back, before saving."
                 )
         return model_parts.contents_of(self)
-
-    def _lasting_parameters(self) -> dict[str, Any]:
-        found = self.get_params()
-        return {name: value for name, value in found.items() if name not in CHANGED_AT_WILL}
 
     @classmethod
     def restored(cls: type[Self], stored: StoredModel, *, n_jobs: int | None = None) -> Self:

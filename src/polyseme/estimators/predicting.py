@@ -21,7 +21,7 @@ from polyseme.inputs.sparse_rows import SparseRows
 from polyseme.machine.run import Run
 from polyseme.machine.threads import count_jobs
 from polyseme.metrics import precision_at_k, propensities
-from polyseme.ordering.facts import N_CANDIDATES, log_counts, log_lengths
+from polyseme.ordering.facts import MOST_CANDIDATES, log_counts, log_lengths
 from polyseme.ordering.label_ordering import CountedOrdering, LabelOrdering
 from polyseme.partition.label_clusters import LabelClusters
 from polyseme.partition.merging import merge_slots
@@ -38,6 +38,7 @@ class Predicting(BaseEstimator):  # type: ignore[misc]
     favour_rare: float
     merge: str
     n_jobs: int | None
+    n_trees: int
     random_state: int
 
     matcher_: Matcher
@@ -56,6 +57,11 @@ class Predicting(BaseEstimator):  # type: ignore[misc]
     def check_parameters(self) -> None:
         """Refuse parameters that make no sense, by name and with what would."""
         check_parameters(self)
+
+    @property
+    def beam_of_all_trees(self) -> int:
+        """How many clusters a document is matched to."""
+        return self.beam_size * self.n_trees
 
     def _run(self) -> Run:
         return Run(seed=self.random_state, n_threads=count_jobs(self.n_jobs))
@@ -108,7 +114,7 @@ class Predicting(BaseEstimator):  # type: ignore[misc]
         SparseRows, shape (n_documents, n_clusters)
         """
         documents = self._check(X)
-        return self.matcher_.match(documents, self.beam_size, self._run())
+        return self.matcher_.match(documents, self.beam_of_all_trees, self._run())
 
     def slot_scores(self, X: Any) -> SparseRows:
         """Return the scores of all slots of the clusters that the beam keeps.
@@ -119,7 +125,7 @@ class Predicting(BaseEstimator):  # type: ignore[misc]
         """
         documents, run = self._check(X), self._run()
         return self._slot_scores(
-            documents, self.matcher_.match(documents, self.beam_size, run), run
+            documents, self.matcher_.match(documents, self.beam_of_all_trees, run), run
         )
 
     def _slot_scores(self, documents: Documents, matched: SparseRows, run: Run) -> SparseRows:
@@ -129,7 +135,7 @@ class Predicting(BaseEstimator):  # type: ignore[misc]
     def _label_scores(self, documents: Documents) -> SparseRows:
         run = self._run()
         if self._walk is not None:
-            return self._walk.all_scores(documents, self.beam_size, self.merge, run)
+            return self._walk.all_scores(documents, self.beam_of_all_trees, self.merge, run)
         return SparseRows.stack(
             [self._scores_of(block, run) for block in documents.blocks(ROWS_AT_ONCE)]
         )
@@ -137,7 +143,7 @@ class Predicting(BaseEstimator):  # type: ignore[misc]
     def _scores_of(self, documents: Documents, run: Run) -> SparseRows:
         if self.ordering_ is not None:
             return as_rows(*self._in_order(documents, None), self.n_labels_)
-        matched = self.matcher_.match(documents, self.beam_size, run)
+        matched = self.matcher_.match(documents, self.beam_of_all_trees, run)
         scores = self._slot_scores(documents, matched, run)
         return merge_slots(scores, self.clusters_, self.merge)
 
@@ -153,10 +159,10 @@ class Predicting(BaseEstimator):  # type: ignore[misc]
             self.clusters_,
             documents,
             counted.counts,
-            self.beam_size,
+            self.beam_of_all_trees,
             self.merge,
             self._run(),
-            n=None if k is None else min(max(k, N_CANDIDATES), self.n_labels_),
+            n=None if k is None else min(max(k, MOST_CANDIDATES), self.n_labels_),
         )
         labels, scores = counted.ordering.ordered(
             candidates, log_lengths(documents), counted.bonus
@@ -190,7 +196,7 @@ class Predicting(BaseEstimator):  # type: ignore[misc]
             return quick
         documents, k = self._check(X), check_k(k)
         if self._walk is not None:
-            return self._walk.top_k(documents, self.beam_size, k, self.merge, self._run())
+            return self._walk.top_k(documents, self.beam_of_all_trees, k, self.merge, self._run())
         if self.ordering_ is not None:
             ordered = [self._in_order(block, k) for block in documents.blocks(ROWS_AT_ONCE)]
             labels, scores = zip(*ordered, strict=True)
@@ -200,20 +206,23 @@ class Predicting(BaseEstimator):  # type: ignore[misc]
     def _top_k_of_one(
         self, X: Any, k: int
     ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]] | None:
-        # The general checks take as long as it takes to tag a document. The walk does its own,
-        # and declines whatever is not a plain row.
-        if (
-            not isinstance(X, sp.csr_matrix | sp.csr_array)
-            or type(k) is not int
-            or type(self.beam_size) is not int
-            or getattr(self, "_walk", None) is None
-            or hasattr(self, "feature_names_in_")
-            or X.shape != (1, self.n_features_in_)
-            or self.layout_[1] > 0
-        ):
+        if not self._is_plain_row(X, k):
             return None
         assert self._walk is not None
-        return self._walk.top_k_of_row(X, self.beam_size, k, self.merge)
+        return self._walk.top_k_of_row(X, self.beam_of_all_trees, k, self.merge)
+
+    def _is_plain_row(self, X: Any, k: int) -> bool:
+        # The general checks take as long as it takes to tag a document. The walk does its own,
+        # and declines whatever is not a plain row.
+        return (
+            isinstance(X, sp.csr_matrix | sp.csr_array)
+            and type(k) is int
+            and type(self.beam_size) is int
+            and getattr(self, "_walk", None) is not None
+            and not hasattr(self, "feature_names_in_")
+            and X.shape == (1, self.n_features_in_)
+            and self.layout_[1] == 0
+        )
 
     def decision_function(self, X: Any) -> sp.csr_array:
         """Return the scores of all labels that the beam reaches.
@@ -232,11 +241,10 @@ class Predicting(BaseEstimator):  # type: ignore[misc]
         -------
         csr_array of 0/1 (int8), shape (n_documents, n_labels)
         """
-        scores = self.decision_function(X)
-        chosen = (scores.data >= 0.5).astype(np.int8)
-        result = sp.csr_array((chosen, scores.indices, scores.indptr), shape=scores.shape)
-        result.eliminate_zeros()
-        return result
+        # Few of the scores are kept, so there need not be those of all documents at once.
+        blocks = list(self._check(X).blocks(ROWS_AT_ONCE))
+        chosen = [_at_least_half(self._label_scores(block)) for block in blocks]
+        return sp.csr_array(sp.vstack(chosen, format="csr"))
 
     def score(self, X: Any, y: Any) -> float:
         """Return the share of documents whose best label is right: P@1 as a fraction.
@@ -253,6 +261,13 @@ class Predicting(BaseEstimator):  # type: ignore[misc]
 
     def _known_labels(self) -> list[Any] | None:
         return None if self.label_names_ is None else list(self.label_names_)
+
+
+def _at_least_half(scores: SparseRows) -> sp.csr_array:
+    chosen = (scores.values >= 0.5).astype(np.int8)
+    result = sp.csr_array((chosen, scores.columns, scores.starts), shape=scores.shape)
+    result.eliminate_zeros()
+    return result
 
 
 def check_k(k: int, name: str = "k") -> int:

@@ -11,7 +11,7 @@ from typing import Any
 __all__ = ["TUNED_FIRST", "TUNED_VALUES"]
 
 TUNED_VALUES: Mapping[str, Sequence[Any]] = {
-    "copies": (1, 2, 3),
+    "copies": (1, 2, 3, 4),
     "beam_size": (5, 10, 20),
     "max_leaf_size": (50, 100, 200, 400),
     "training_rows": ("teacher-forcing", "both"),
@@ -22,7 +22,7 @@ TUNED_VALUES: Mapping[str, Sequence[Any]] = {
 TUNED_FIRST: Sequence[Mapping[str, Any]] = (
     {"favour_rare": 0.5},
     {"training_rows": "both"},
-    {"copies": 3},
+    {"copies": 2},
     {"max_leaf_size": 200},
     {"max_leaf_size": 400, "beam_size": 5},
     {"copies": 1},

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
+from polyseme.backbones.linear.choosing_cost import USUAL_COST, choose_cost
 from polyseme.backbones.linear.matcher import LinearTreeMatcher
 from polyseme.backbones.linear.ranker import LinearSlotRanker
+from polyseme.backbones.linear.shared_ranker import SharedSlotRanker
 from polyseme.backbones.linear.weights import LinearTraining
+from polyseme.estimators.learning import Learning
 from polyseme.estimators.parameters import (
     NONE,
     RENAMED,
@@ -18,7 +21,14 @@ from polyseme.estimators.parameters import (
     whole_from,
 )
 from polyseme.estimators.partitioned import PartitionedClassifier
+from polyseme.inputs.documents import Documents
+from polyseme.inputs.sparse_rows import SparsePattern
+from polyseme.machine import phases
 from polyseme.machine.old_names import knows_old_names
+from polyseme.machine.progress import Progress
+from polyseme.machine.run import Run
+from polyseme.partition.label_clusters import LabelClusters
+from polyseme.training.held_out import held_out_parts
 
 __all__ = ["XRLinear"]
 
@@ -27,13 +37,13 @@ class XRLinear(PartitionedClassifier):
     """Linear extreme multi-label classification in which a label may have several senses.
 
     A tree of linear classifiers finds a few clusters of labels for a document (the matcher),
-    and a linear classifier for every label in them ranks the labels. With ``copies=2`` a label
-    may be in two clusters, each with weights of its own: one for each of its senses. With
+    and a linear classifier for every label in them ranks the labels. With ``copies=3`` a label
+    may be in three clusters, each with weights of its own: one for each of its senses. With
     ``copies=1, rounds=0`` this is plain XR-Linear.
 
     Parameters
     ----------
-    copies : int, default=2
+    copies : int, default=3
         In how many clusters a label may be at most (the paper's lambda).
     beam_size : int, default=10
         How many nodes of each tree level, and so clusters, a document is matched to.
@@ -43,22 +53,37 @@ class XRLinear(PartitionedClassifier):
         Train the matcher again for the new clusters (the paper's "alternative update").
     assignment : str, default='capped'
         How slots are chosen: 'closed_form' (the paper's Eq. 10), 'coverage', 'capped' (the
-        paper's balanced variant), 'random' or 'adaptive'; see `polyseme.assignment`.
+        paper's balanced variant), 'random', 'adaptive' or 'strongest' (ELIAS' choice); see
+        `polyseme.assignment`.
     max_cluster_size : int, optional
-        Most labels in a cluster for 'capped' and 'adaptive'; by default three times the mean
-        (more with more than two copies).
+        Most labels in a cluster for 'capped', 'adaptive' and 'strongest'; by default three times
+        the mean (more with more than two copies).
     match_folds : int, default=2
         With k of at least 2, documents are split at random into k parts, and where training asks
         which clusters a document is matched to, a matcher answers that was trained on the other
         parts. 0 (and a single document): the matcher that was trained on it itself.
+    n_trees : int, default=1
+        Trees of labels that differ by chance: a label has up to `copies` clusters in each, and its
+        score is the mean of them. `beam_size` is for each tree.
     branching : int, default=32
         Most children of a node of the tree.
     max_leaf_size : int, default=100
         Most labels in a cluster of the tree, before re-assignment.
+    tree : str, default='balanced'
+        How labels are grouped at first: 'balanced' (by likeness, into equal halves again and
+        again), 'parabel' (the same, with room for labels that have documents), 'k-means' (by
+        likeness, wide and uneven), 'bonsai' (the same, shallow), 'huffman' (by frequency) or
+        'random'; see docs/trees.md. A `hierarchy` that `fit` is given comes in its place.
+    tree_features : str, default='documents'
+        What labels are alike by: the features of their 'documents', half of these ('sampled',
+        other ones for each tree), the labels that go with them ('co-occurrence'), documents and
+        labels side by side ('both'), or 'varied': 'documents', 'both' and 'sampled' in turns.
     loss : str, default='squared-hinge'
         'squared-hinge' or 'logistic'.
-    C : float, default=1.0
-        Weight of the loss against the regularisation; larger fits closer.
+    C : float, optional
+        Weight of the loss against the regularisation; larger fits closer. By default 0.5, 1 or 2,
+        whichever tells the labels of held-out documents best from others in some clusters; 1 for
+        up to 6,000 documents.
     tol : float, default=0.03
         When a classifier counts as solved; smaller is more exact and slower.
     max_iter : int, default=10
@@ -77,12 +102,16 @@ class XRLinear(PartitionedClassifier):
         ('teacher-forcing'), those that the matcher sends there ('matcher-aware'), or 'both'.
     sense_positives : bool, default=False
         Give a slot only those documents of its label that are matched to its cluster.
+    slot_weights : str, default='own'
+        'own' trains weights for each slot, on the documents of its cluster. 'shared' trains each
+        label once, on the documents of all its clusters, and its slots have the same weights; for
+        sparse features only.
     senses : str, default='induce'
         'induce' finds the senses of labels in the training documents, to show and to name them;
         'none' leaves that out. What is predicted does not depend on it.
     activation : str, default='l3-hinge'
-        From margins to scores: 'l3-hinge' or 'sigmoid', which multiply along the path, or
-        'none' for bare margins.
+        From margins to scores: 'l3-hinge', 'l2-hinge' or 'sigmoid', which multiply along the
+        path, or 'none' for bare margins.
     ordering : str, default='learned'
         'learned' puts a document's best labels in an order that is learned from training documents
         held out for that, with scores that are probabilities; 'product' leaves the bare product of
@@ -102,6 +131,12 @@ class XRLinear(PartitionedClassifier):
     verbose : int, default=1
         1 shows progress, if there is a terminal to show it on; 0 does not.
 
+    Attributes
+    ----------
+    C_ : float
+        The C that was chosen, or given. All other attributes are those of
+        `polyseme.estimators.partitioned.PartitionedClassifier`.
+
     Examples
     --------
     >>> import numpy as np
@@ -117,14 +152,15 @@ class XRLinear(PartitionedClassifier):
     _constraints: ClassVar[Mapping[str, Constraint]] = {
         **PartitionedClassifier._constraints,
         "loss": one_of("squared-hinge", "logistic"),
-        "C": number_above(0),
+        "C": number_above(0) | NONE,
         "tol": number_above(0),
         "max_iter": whole_from(1),
         "min_weight": number_from(0),
         "max_weights_per_label": NONE | whole_from(1),
         "weight_bits": one_of(8, 32),
         "bias": number_from(0),
-        "activation": one_of("l3-hinge", "sigmoid", "none"),
+        "slot_weights": one_of("own", "shared"),
+        "activation": one_of("l3-hinge", "l2-hinge", "sigmoid", "none"),
     }
 
     tuned_values: ClassVar[Mapping[str, Sequence[Any]]] = {
@@ -135,28 +171,32 @@ class XRLinear(PartitionedClassifier):
     tuned_first: ClassVar[Sequence[Mapping[str, Any]]] = (
         {"min_weight": 0.05},
         {"training_rows": "both", "min_weight": 0.05},
-        {"training_rows": "both", "min_weight": 0.05, "copies": 3},
+        {"training_rows": "both", "min_weight": 0.05, "copies": 2},
         {"training_rows": "both", "min_weight": 0.05, "max_leaf_size": 200},
         *PartitionedClassifier.tuned_first,
     )
 
+    C_: float
     matcher_: LinearTreeMatcher
     ranker_: LinearSlotRanker
 
     @knows_old_names(None, RENAMED)
     def __init__(
         self,
-        copies: int = 2,
+        copies: int = 3,
         beam_size: int = 10,
         rounds: int = 1,
         finetune_matcher: bool = True,
         assignment: str = "capped",
         max_cluster_size: int | None = None,
         match_folds: int = 2,
+        n_trees: int = 1,
         branching: int = 32,
         max_leaf_size: int = 100,
+        tree: str = "balanced",
+        tree_features: str = "documents",
         loss: str = "squared-hinge",
-        C: float = 1.0,
+        C: float | None = None,
         tol: float = 0.03,
         max_iter: int = 10,
         min_weight: float = 0.1,
@@ -165,6 +205,7 @@ class XRLinear(PartitionedClassifier):
         bias: float = 1.0,
         training_rows: str = "teacher-forcing",
         sense_positives: bool = False,
+        slot_weights: str = "own",
         senses: str = "induce",
         activation: str = "l3-hinge",
         ordering: str = "learned",
@@ -182,8 +223,11 @@ class XRLinear(PartitionedClassifier):
             assignment=assignment,
             max_cluster_size=max_cluster_size,
             match_folds=match_folds,
+            n_trees=n_trees,
             branching=branching,
             max_leaf_size=max_leaf_size,
+            tree=tree,
+            tree_features=tree_features,
             training_rows=training_rows,
             sense_positives=sense_positives,
             senses=senses,
@@ -202,6 +246,7 @@ class XRLinear(PartitionedClassifier):
         self.max_weights_per_label = max_weights_per_label
         self.weight_bits = weight_bits
         self.bias = bias
+        self.slot_weights = slot_weights
         self.activation = activation
 
     def make_matcher(self) -> LinearTreeMatcher:
@@ -209,16 +254,48 @@ class XRLinear(PartitionedClassifier):
 
         It always learns by teacher-forcing: with the beam's rows it reaches fewer labels.
         """
-        return LinearTreeMatcher(self._how(), beam_size=self.beam_size, activation=self.activation)
+        return LinearTreeMatcher(
+            self._how(), beam_size=self.beam_of_all_trees, activation=self.activation
+        )
 
     def make_ranker(self) -> LinearSlotRanker:
         """Return a fresh ranker."""
-        return LinearSlotRanker(self._how(), self.activation)
+        kind = SharedSlotRanker if self.slot_weights == "shared" else LinearSlotRanker
+        return kind(self._how(), self.activation)
+
+    def _settle(
+        self,
+        documents: Documents,
+        labels: SparsePattern,
+        clusters: LabelClusters,
+        order_from: Learning | None,
+        run: Run,
+        progress: Progress,
+    ) -> None:
+        """Choose C where it is not given."""
+        if self.C is not None:
+            self.C_ = float(self.C)
+        elif isinstance(order_from, XRLinear):
+            self.C_ = order_from.C_
+        else:
+            parts = held_out_parts(labels, run.seed)
+            self.C_ = USUAL_COST
+            if len(parts) == 1:  # half of few documents would tell of another problem
+                with progress.phase(phases.CHOOSING_COST):
+                    self.C_ = choose_cost(documents, labels, clusters, parts[0], self._how(), run)
+
+    def chosen(self) -> dict[str, float]:
+        """Return what was chosen in training, to be stored."""
+        return {"C": self._how().cost}
+
+    def take_chosen(self, chosen: Mapping[str, float]) -> None:
+        """Take over what was chosen in the training of a stored model."""
+        self.C_ = chosen.get("C", USUAL_COST if self.C is None else self.C)
 
     def _how(self) -> LinearTraining:
         return LinearTraining(
             loss=self.loss,
-            cost=self.C,
+            cost=float(getattr(self, "C_", USUAL_COST) if self.C is None else self.C),
             tolerance=self.tol,
             max_iter=self.max_iter,
             bias=self.bias,

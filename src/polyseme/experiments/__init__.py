@@ -78,6 +78,7 @@ MODULES = (
     "equal_cost",
     "tuning",
     "ordering",
+    "edges",
 )
 
 

@@ -22,17 +22,18 @@ from polyseme.ordering.learning import learn_ordering
 from polyseme.partition.training_rows import cluster_targets
 from polyseme.training.held_out import Drafting, held_out_candidates, held_out_parts
 
-__all__ = ["EXPERIMENTS"]
+__all__ = ["EXPERIMENTS", "ordered_by"]
 
 PRODUCT = "product"
 LEARNED = {"ordering": "learned"}
+AS_BY_DEFAULT = {"copies": 3, "C": None}
 
 
 @run_named("tempered product")
 def run_tempered(problem: Problem, method: Method, seed: int) -> Figures:
     """Put labels in order by their product with the root of the path's score."""
     model = problem.fit(method.parameters, seed)
-    return measure(_ordered_by(model, _by_tempered()), problem)
+    return measure(ordered_by(model, _by_tempered()), problem)
 
 
 @run_named("learned without counts")
@@ -58,10 +59,11 @@ def run_without_counts(problem: Problem, method: Method, seed: int) -> Figures:
     facts = candidates.facts.copy()
     facts[..., PLACE_OF["count"]] = 0
     ordering = learn_ordering(replace(candidates, facts=facts), truth)
-    return measure(_ordered_by(model, ordering), problem)
+    return measure(ordered_by(model, ordering), problem)
 
 
-def _ordered_by(model: XRLinear, ordering: LabelOrdering | None) -> XRLinear:
+def ordered_by(model: XRLinear, ordering: LabelOrdering | None) -> XRLinear:
+    """Put another order into a model; None for that of products."""
     model.ordering_ = ordering
     model._make_walk()
     return model
@@ -77,23 +79,24 @@ def _by_tempered() -> LabelOrdering:
 
 
 def _methods(problem: Problem) -> list[Method]:
-    bases: dict[str, dict[str, Any]] = {
-        "": {},
-        ", rows of both": {"training_rows": "both"},
-        ", min_weight 0.05": {"min_weight": 0.05},
-        ", copies 3": {"copies": 3},
+    others: dict[str, dict[str, Any]] = {
+        "C 1": {"C": 1.0},
+        "copies 2": {"copies": 2},
+        "rows of both": {"training_rows": "both"},
+        "leaves of 200": {"max_leaf_size": 200},
     }
     methods = [
-        method
-        for name, base in bases.items()
-        for method in (Method(PRODUCT + name, base), Method("learned" + name, {**base, **LEARNED}))
+        Method(PRODUCT, AS_BY_DEFAULT),
+        Method("learned", {**AS_BY_DEFAULT, **LEARNED}),
+        Method("tempered", AS_BY_DEFAULT, run=run_tempered),
+        Method("learned, counts unknown", AS_BY_DEFAULT, run=run_without_counts),
     ]
     methods += [
-        Method("tempered" + name, bases[name], run=run_tempered) for name in ("", ", rows of both")
+        Method(f"learned, {name}", {**AS_BY_DEFAULT, **LEARNED, **own})
+        for name, own in others.items()
     ]
-    methods.append(Method("learned, counts unknown", run=run_without_counts))
     methods += [
-        Method(f"learned, favour_rare {share}", {**LEARNED, "favour_rare": share})
+        Method(f"learned, favour_rare {share}", {**AS_BY_DEFAULT, **LEARNED, "favour_rare": share})
         for share in (0.25, 0.5, 1.0)
     ]
     return methods
@@ -110,7 +113,8 @@ EXPERIMENTS = (
         notes=(
             "Tempered: the product with the root of the path's score. Counts unknown: an order "
             "that does not know how often labels were given. Rows of both: slots learn from "
-            "documents of their cluster's labels and from those that the matcher sends there."
+            "documents of their cluster's labels and from those that the matcher sends there. "
+            "C is chosen by the data where none is named."
         ),
     ),
 )

@@ -20,8 +20,17 @@ __all__ = ["Problem", "all_parameters"]
 # How to use a machine, chance, and what only lies over a model are no part of a method.
 NOT_OF_METHOD = ("random_state", "n_jobs", "verbose", "senses")
 
-# Whatever came after the paper is asked for by name.
-AS_IN_THE_PAPER = {"ordering": "product", "favour_rare": 0.0}
+# Whatever came after the paper is asked for by name. What it does not know of, as it was then, is
+# left out of a method's name.
+UNKNOWN_TO_THE_PAPER = {
+    "ordering": "product",
+    "favour_rare": 0.0,
+    "tree": "balanced",
+    "tree_features": "documents",
+    "n_trees": 1,
+    "slot_weights": "own",
+}
+AS_IN_THE_PAPER = {"copies": 2, "C": 1.0, **UNKNOWN_TO_THE_PAPER}
 
 USUAL_A, USUAL_B = 0.55, 1.5  # of propensities
 
@@ -35,7 +44,7 @@ def all_parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:
     return {
         name: value
         for name, value in found.items()
-        if name not in NOT_OF_METHOD and (name, value) not in AS_IN_THE_PAPER.items()
+        if name not in NOT_OF_METHOD and (name, value) not in UNKNOWN_TO_THE_PAPER.items()
     }
 
 

@@ -14,7 +14,7 @@ from polyseme.experiments.run_names import run_named
 if TYPE_CHECKING:
     from polyseme.experiments.definition import Method
 
-__all__ = ["fit_once_and_measure"]
+__all__ = ["fit_once", "fit_once_and_measure"]
 
 # What was trained last, and from what. One model at most: they may be large.
 _last: list[tuple[Problem, str, XRLinear]] = []
@@ -26,13 +26,14 @@ def fit_once_and_measure(problem: Problem, method: Method, seed: int) -> Figures
 
     That may hold 'merge' and 'beam_size'. The training seconds are those of the one training.
     """
-    model = _fit_once(problem, method.parameters, seed)
+    model = fit_once(problem, method.parameters, seed)
     wanted = {**all_parameters(method.parameters), **method.options["predict"]}
     model.set_params(merge=wanted["merge"], beam_size=wanted["beam_size"])
     return measure(model, problem)
 
 
-def _fit_once(problem: Problem, parameters: Mapping[str, Any], seed: int) -> XRLinear:
+def fit_once(problem: Problem, parameters: Mapping[str, Any], seed: int) -> XRLinear:
+    """Return the model of these parameters and seed; trained unless it was the last one."""
     key = json.dumps([dict(parameters), seed], sort_keys=True)
     if not (_last and _last[0][0] is problem and _last[0][1] == key):
         _last.clear()

@@ -17,7 +17,15 @@ __all__ = ["GROUP", "METHODS", "Kind", "kind_named", "method_named", "methods"]
 GROUP = "polyseme.backbones"
 
 # What can be trained on features, by the name that the command line knows.
-METHODS = {"xr-linear": "polyseme.estimators.xr_linear:XRLinear"}
+METHODS = {
+    "xr-linear": "polyseme.estimators.xr_linear:XRLinear",
+    "parabel": "polyseme.estimators.parabel:Parabel",
+    "bonsai": "polyseme.estimators.bonsai:Bonsai",
+    "one-vs-rest": "polyseme.estimators.one_vs_rest:OneVsRest",
+    "plt": "polyseme.estimators.plt:PLT",
+    "nearest-labels": "polyseme.estimators.nearest_labels:NearestLabels",
+    "nearest-neighbours": "polyseme.estimators.nearest_neighbours:NearestNeighbours",
+}
 # What is made around one of these.
 _OTHERS = {"text": "polyseme.text.model:TextModel"}
 

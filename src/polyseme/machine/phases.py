@@ -4,6 +4,7 @@ from __future__ import annotations
 
 __all__ = [
     "ASSIGNING",
+    "CHOOSING_COST",
     "CROSS_MATCHING",
     "LABEL_TREE",
     "MATCHING",
@@ -15,6 +16,7 @@ __all__ = [
 ]
 
 LABEL_TREE = "Label tree"
+CHOOSING_COST = "Choosing C"
 TRAINING_MATCHER = "Training the matcher"
 MATCHING = "Matching"
 CROSS_MATCHING = "Cross-matching"

@@ -17,7 +17,15 @@ from polyseme.inputs.sparse_rows import SparseRows
 from polyseme.partition.label_clusters import LabelClusters
 from polyseme.partition.merging import merge_slots
 
-__all__ = ["FACTS", "N_CANDIDATES", "Candidates", "candidates_of", "log_counts", "log_lengths"]
+__all__ = [
+    "CANDIDATE_SHARE",
+    "FACTS",
+    "MOST_CANDIDATES",
+    "Candidates",
+    "candidates_of",
+    "log_counts",
+    "log_lengths",
+]
 
 FACTS = {
     "path": "logarithm of the score of the best slot's cluster",
@@ -29,7 +37,10 @@ FACTS = {
     "length": "logarithm of one more than the document's words",
 }
 PLACE_OF = {name: place for place, name in enumerate(FACTS)}
-N_CANDIDATES = 16  # best labels, by their product, that are put in order
+# Candidates are put in order: so many, by their product, and of these no label whose product is
+# less than such a share of the best.
+MOST_CANDIDATES = 16
+CANDIDATE_SHARE = np.float32(1 / 400)
 LEAST_SCORE = 1e-30
 
 Floats = npt.NDArray[np.float32]
@@ -45,10 +56,21 @@ class Candidates:
         Best product first, padded with -1.
     facts : ndarray of float32, shape (n_documents, n, n_facts)
         In the order of `FACTS`; anything where there is no label.
+    n_candidates : ndarray of int64, shape (n_documents,)
+        How many of the labels, the first, are put in order.
     """
 
     labels: npt.NDArray[np.int32]
     facts: Floats
+    n_candidates: npt.NDArray[np.int64]
+
+    @property
+    def is_candidate(self) -> npt.NDArray[np.bool_]:
+        """Which labels are put in order: bool, shape (n_documents, n)."""
+        found: npt.NDArray[np.bool_] = (
+            np.arange(self.labels.shape[1]) < self.n_candidates[:, np.newaxis]
+        )
+        return found
 
     @classmethod
     def stack(cls, parts: Sequence[Candidates]) -> Candidates:
@@ -56,6 +78,7 @@ class Candidates:
         return cls(
             np.concatenate([part.labels for part in parts]),
             np.concatenate([part.facts for part in parts]),
+            np.concatenate([part.n_candidates for part in parts]),
         )
 
 
@@ -122,13 +145,16 @@ def candidates_of(
     }
     order = np.lexsort((merged.columns, -merged.values, pair_rows))
     place = np.arange(n_pairs) - merged.starts[pair_rows]  # rows stay together in the order
+    best_product = merged.values[order[merged.starts[pair_rows]]]
+    near = (merged.values[order] >= CANDIDATE_SHARE * best_product) | (place == 0)
+    n_near = np.bincount(pair_rows[near], minlength=merged.n_rows)
     kept, place = order[place < n], place[place < n]
     found = np.full((merged.n_rows, n), -1, dtype=np.int32)
     facts = np.zeros((merged.n_rows, n, len(FACTS)), dtype=np.float32)
     found[pair_rows[kept], place] = merged.columns[kept]
     for i, name in enumerate(FACTS):
         facts[pair_rows[kept], place, i] = columns[name][kept]
-    return Candidates(found, facts)
+    return Candidates(found, facts, np.minimum(n_near, min(n, MOST_CANDIDATES)))
 
 
 def _values_at(

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from polyseme import _native
 from polyseme.files.stored_model import StoredModel
-from polyseme.ordering.facts import FACTS, N_CANDIDATES, Candidates
+from polyseme.ordering.facts import FACTS, Candidates
 
 __all__ = ["TABLES", "CountedOrdering", "LabelOrdering", "places_between"]
 
@@ -30,6 +30,7 @@ TABLES: tuple[tuple[str, ...], ...] = (
     ("reached", "slot"),
 )
 N_CURVE = 4
+LEAST_LOG_ODDS = -80.0  # of what is found: single precision still tells it from impossible
 LARGEST = 1e6  # of any number in a sound ordering
 
 Floats = npt.NDArray[np.float32]
@@ -100,8 +101,8 @@ class LabelOrdering:
         Parameters
         ----------
         candidates : Candidates
-            More than `N_CANDIDATES` of a document may be given: those stay behind, as they are,
-            none above the one before it, so that what comes first does not depend on their number.
+            Labels that are none may be given as well: those stay behind, as they are, none above
+            the one before it, so that what comes first does not depend on their number.
         lengths : ndarray of float32, shape (n_documents,)
         bonus : ndarray of float32, shape (n_labels,), optional
             Puts candidates in order by the logarithm of their probability and this.
@@ -113,24 +114,25 @@ class LabelOrdering:
         probabilities : ndarray of float32, shape (n_documents, n)
             0 in the places of -1.
         """
-        is_label = candidates.labels >= 0
+        is_label, is_candidate = candidates.labels >= 0, candidates.is_candidate
         values = np.where(is_label, self.values(candidates.facts), -np.inf)
-        first, rest = values[:, :N_CANDIDATES], values[:, N_CANDIDATES:]
-        together = np.where(is_label.any(axis=1), np.logaddexp.reduce(first, axis=1), 0)
-        least = np.where(is_label[:, :N_CANDIDATES], first, np.inf).min(axis=1, initial=np.inf)
-        rest[:] = np.minimum.accumulate(np.minimum(rest, least[:, np.newaxis]), axis=1)
+        together = np.logaddexp.reduce(np.where(is_candidate, values, -np.inf), axis=1)
+        together = np.where(is_label.any(axis=1), together, 0)
+        least = np.where(is_candidate, values, np.inf).min(axis=1, initial=np.inf)
+        others = np.where(is_candidate, np.inf, np.minimum(values, least[:, np.newaxis]))
+        values = np.where(is_candidate, values, np.minimum.accumulate(others, axis=1))
         offset = self.curve[1] * together + self.curve[2] * lengths + self.curve[3]
         log_odds = self.curve[0] * values + offset[:, np.newaxis]
-        with np.errstate(over="ignore"):
-            probabilities = 1 / (1 + np.exp(-log_odds))
-        rank_by = first
+        probabilities = 1 / (1 + np.exp(-np.clip(log_odds, LEAST_LOG_ODDS, 80)))
+        rank_by = values
         if bonus is not None:
-            of_label = bonus[np.maximum(candidates.labels[:, :N_CANDIDATES], 0)]
-            rank_by = of_label - np.logaddexp(0, -log_odds[:, :N_CANDIDATES])
-        order = np.tile(np.arange(values.shape[1]), (len(values), 1))
-        order[:, :N_CANDIDATES] = np.lexsort(
-            (candidates.labels[:, :N_CANDIDATES], -rank_by), axis=1
-        )
+            of_label = bonus[np.maximum(candidates.labels, 0)]
+            rank_by = of_label - np.logaddexp(0, -log_odds)
+        # Labels that are no candidates come after these, as they are.
+        place = np.broadcast_to(np.arange(values.shape[1]), values.shape)
+        ties = np.where(is_candidate, candidates.labels, place)
+        rank_by = np.where(is_candidate, rank_by, -np.inf)
+        order = np.lexsort((ties, -rank_by, ~is_candidate), axis=1)
         probabilities = np.where(is_label, probabilities, 0)
         return (
             np.take_along_axis(candidates.labels, order, axis=1),

@@ -46,10 +46,10 @@ def learn_ordering(candidates: Candidates, truth: SparsePattern) -> LabelOrderin
         Of documents that took no part in what their scores were learned from.
     truth : SparsePattern, shape (n_documents, n_labels)
     """
-    is_label = candidates.labels >= 0
-    is_right = hits(candidates.labels, truth.to_scipy())[is_label]
-    facts = candidates.facts[is_label]
-    document = np.repeat(np.arange(len(is_label)), is_label.sum(axis=1))
+    is_candidate = candidates.is_candidate
+    is_right = hits(candidates.labels, truth.to_scipy())[is_candidate]
+    facts = candidates.facts[is_candidate]
+    document = np.repeat(np.arange(len(is_candidate)), candidates.n_candidates)
     if min(is_right.sum(), (~is_right).sum()) < FEWEST_HITS or not np.isfinite(facts).all():
         return None
     with threadpool_limits(limits=1, user_api="blas"):  # the same sums for any number of threads
@@ -61,7 +61,7 @@ def learn_ordering(candidates: Candidates, truth: SparsePattern) -> LabelOrderin
             knots,
             split_tables(weights, table_shapes(knots)),
             np.array([1, 0, 0, 0], dtype=np.float32),
-            len(is_label),
+            len(is_candidate),
         )
         curve = _curve(ordering.values(facts), facts[:, PLACE_OF["length"]], is_right, document)
     learned = replace(ordering, curve=curve)

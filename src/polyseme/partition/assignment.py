@@ -5,8 +5,9 @@ gives an `Assignment`: new clusters, with what they do to the pairs that the bea
 
 Everywhere, candidates are taken in one order of choice: count, then the sum of matcher scores,
 then the label's present cluster, then the lower id. A label that was never matched keeps its
-present clusters. All methods but `adaptive` fill a label's copies even where a further slot
-covers no further document: they compare at the same budget, and the slot is a second opinion.
+present clusters. All methods but `adaptive` and `strongest` fill a label's copies even where a
+further slot covers no further document: they compare at the same budget, and the slot is a second
+opinion.
 """
 
 from __future__ import annotations
@@ -29,6 +30,8 @@ from polyseme.partition.co_occurrence import (
     rows_of,
 )
 from polyseme.partition.label_clusters import LabelClusters
+from polyseme.partition.label_tree import LabelTree
+from polyseme.partition.strongest_labels import add_strongest
 
 __all__ = [
     "METHODS",
@@ -44,6 +47,7 @@ __all__ = [
     "default_max_cluster_size",
     "method_named",
     "random",
+    "strongest",
 ]
 
 _Rows = tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]
@@ -180,6 +184,31 @@ def adaptive(
     )
 
 
+def strongest(
+    co_occurrence: CoOccurrence,
+    present: LabelClusters,
+    copies: int,
+    *,
+    max_cluster_size: int | None = None,
+    seed: int = 0,
+    n_threads: int = 1,
+) -> Assignment:
+    """Give each cluster the labels that most of its documents have.
+
+    ELIAS' choice of edges (Gupta et al., 2022), with ``copies * n_labels`` slots: every label gets
+    one slot as by `capped` with one copy, so that none is lost. Then each cluster takes its
+    strongest labels, by count and then by score, until all have the same number of labels. A
+    frequent label may get many more than `copies`. `max_cluster_size` is as for `capped`; `seed`
+    is not used.
+    """
+    size = _checked_max_cluster_size(present, copies, max_cluster_size)
+    first = _choose(
+        _native.choose_capped, co_occurrence, present, 1, size, n_threads=n_threads
+    ).clusters
+    chosen = add_strongest(co_occurrence, first, copies * present.n_labels, size)
+    return _report(co_occurrence, present, chosen, n_threads)
+
+
 def random(
     co_occurrence: CoOccurrence,
     present: LabelClusters,
@@ -226,6 +255,7 @@ METHODS: dict[str, Method] = {
     "capped": capped,
     "random": random,
     "adaptive": adaptive,
+    "strongest": strongest,
 }
 
 
@@ -247,8 +277,21 @@ class AssignmentPlan:
     copies: int = 1
     max_cluster_size: int | None = None
 
-    def assign(self, counted: CoOccurrence, present: LabelClusters, run: Run) -> Assignment:
-        """Choose the clusters of each label."""
+    def assign(
+        self, counted: CoOccurrence, present: LabelClusters, tree: LabelTree, run: Run
+    ) -> Assignment:
+        """Choose the clusters of each label; in a forest, those in each of its trees."""
+        if tree.n_trees == 1:
+            return self._assign(counted, present, run)
+        chosen = LabelClusters.stack(
+            [
+                self._assign(counted.take_clusters(own), present.take(own), run).clusters
+                for own in tree.clusters_of_trees
+            ]
+        )
+        return _report(counted, present, chosen, run.n_threads)
+
+    def _assign(self, counted: CoOccurrence, present: LabelClusters, run: Run) -> Assignment:
         return method_named(self.method)(
             counted,
             present,

@@ -52,6 +52,12 @@ class CoOccurrence:
         """Number of (document, label) pairs."""
         return int(self.label_rows.nnz)
 
+    def take_clusters(self, clusters: slice) -> CoOccurrence:
+        """Return what is known of some neighbouring clusters."""
+        of_all = self.counts, self.scores, self.matched
+        counts, scores, matched = (sp.csr_array(matrix[:, clusters]) for matrix in of_all)
+        return CoOccurrence(counts, scores, self.label_rows, matched)
+
     def count_at(self, clusters: LabelClusters) -> npt.NDArray[np.int64]:
         """Return the count of each slot's label and cluster, shape (n_slots,)."""
         n_clusters = np.int64(self.n_clusters)

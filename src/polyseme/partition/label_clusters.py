@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -106,6 +107,22 @@ class LabelClusters:
     def copies(self) -> npt.NDArray[np.int64]:
         """Number of slots of each label, shape (n_labels,)."""
         return np.bincount(self.labels, minlength=self.n_labels).astype(np.int64)
+
+    def take(self, clusters: slice) -> LabelClusters:
+        """Return some neighbouring clusters."""
+        starts = self.starts[clusters.start : clusters.stop + 1]
+        first, last = starts[[0, -1]]
+        return LabelClusters(self.n_labels, starts - first, self.labels[first:last])
+
+    @classmethod
+    def stack(cls, parts: Sequence[LabelClusters]) -> LabelClusters:
+        """Return the clusters of all parts, which are over the same labels."""
+        sizes = np.concatenate([part.sizes for part in parts])
+        return cls(
+            parts[0].n_labels,
+            np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
+            np.concatenate([part.labels for part in parts]),
+        )
 
     def slots_in(self, matched: SparseRows) -> SparseRows:
         """Return the slots of matched clusters, each with the score of its cluster.

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse as sp
 
-from polyseme import _native
-from polyseme.inputs.documents import Documents
 from polyseme.inputs.sparse_rows import SparsePattern
-from polyseme.machine.run import Run
 from polyseme.partition.label_clusters import LabelClusters
 
-__all__ = ["MAX_DOCUMENTS", "MAX_FEATURES", "LabelTree"]
+__all__ = ["MAX_DOCUMENTS", "MAX_FEATURES", "LabelTree", "fan_outs_for", "most_levels"]
 
 # What counts of a label when it is compared with others.
 MAX_FEATURES = 256
@@ -36,9 +37,13 @@ class LabelTree:
         For each level but the last, where the children of its nodes start, shape (n_nodes + 1,):
         those of node ``j`` are nodes ``starts[j]`` to ``starts[j + 1]`` of the next level. Empty
         where all labels are one cluster.
+    n_trees : int
+        With more than one it is a forest: the nodes just below the root are the roots of its
+        trees, which every document goes to, and every label has a cluster below each.
     """
 
     levels: tuple[npt.NDArray[np.int64], ...] = ()
+    n_trees: int = 1
 
     def __post_init__(self) -> None:
         n_nodes = 1
@@ -57,6 +62,8 @@ class LabelTree:
                     "nodes start."
                 )
             n_nodes = int(starts[-1])
+        if self.n_trees > 1 and (not self.levels or self.levels[0][-1] != self.n_trees):
+            raise ValueError(f"a forest must have a node for each of its {self.n_trees} trees.")
 
     @classmethod
     def uniform(cls, *fan_outs: int) -> LabelTree:
@@ -72,8 +79,10 @@ class LabelTree:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, LabelTree):
             return NotImplemented
-        return len(self.levels) == len(other.levels) and all(
-            map(np.array_equal, self.levels, other.levels)
+        return (
+            self.n_trees == other.n_trees
+            and len(self.levels) == len(other.levels)
+            and all(map(np.array_equal, self.levels, other.levels))
         )
 
     __hash__ = None  # type: ignore[assignment]
@@ -87,67 +96,43 @@ class LabelTree:
         as is left: telling many siblings apart in one go measured better than two small steps. (A
         `branching` that is no power of two counts as the next smaller one.)
         """
-        return cls.uniform(*_fan_outs_for(n_labels, branching, max_leaf_size))
+        return cls.uniform(*fan_outs_for(n_labels, branching, max_leaf_size))
 
     @classmethod
-    def build(
-        cls,
-        documents: Documents,
-        Y: SparsePattern,
-        *,
-        branching: int = 32,
-        max_leaf_size: int = 100,
-        max_features: int = MAX_FEATURES,
-        max_documents: int = MAX_DOCUMENTS,
-        sample_size: int = 1024,
-        max_iter: int = 10,
-        run: Run | None = None,
-    ) -> tuple[LabelTree, LabelClusters]:
-        """Split the labels by recursive balanced 2-means on their features.
-
-        A label's features are the normalised sum of the features of its documents: a row of
-        ``Y^T X`` (the paper's positive instance feature aggregation). The limits below cost no
-        measurable accuracy and save most of the work.
+    def from_parents(
+        cls, parents: npt.NDArray[np.int64]
+    ) -> tuple[LabelTree, npt.NDArray[np.int64]]:
+        """Lay out nodes that know their parents, level by level.
 
         Parameters
         ----------
-        documents : Documents
-        Y : SparsePattern, shape (n_documents, n_labels)
-        branching, max_leaf_size : int
-            See `shape_for`.
-        max_features : int
-            Only a label's largest features count.
-        max_documents : int
-            Only so many of a label's documents count, evenly spread over all.
-        sample_size : int
-            Where more labels are to be split, an even sample of so many finds the two centroids,
-            which two rounds with all labels then improve.
-        max_iter : int
-            Most iterations of a split.
-        run : Run, optional
-            Each split has a random stream of its own; progress counts labels.
+        parents : ndarray of int64, shape (n_nodes,)
+            The node above each; -1 for one of them, the root, which is above all others. Children
+            of a node come in the order of their numbers.
 
         Returns
         -------
         tree : LabelTree
-        clusters : LabelClusters
-            The leaves: every label in exactly one cluster.
+        cluster_of_node : ndarray of int64, shape (n_nodes,)
+            The cluster that a leaf became, whatever its depth; -1 for inner nodes.
         """
-        fan_outs = _fan_outs_for(Y.n_columns, branching, max_leaf_size)
-        run = run or Run()
-        starts, labels = _native.partition_labels(
-            documents,
-            Y.transpose(),
-            fan_outs=list(fan_outs),
-            max_features=max_features,
-            max_documents=max_documents,
-            sample_size=sample_size,
-            max_iter=max_iter,
-            seed=run.seed,
-            n_threads=run.n_threads,
-            progress=run.progress,
-        )
-        return cls.uniform(*fan_outs), LabelClusters(Y.n_columns, starts, labels)
+        n_children = np.bincount(parents + 1, minlength=len(parents) + 1)
+        first_child = np.cumsum(n_children)[:-1]  # in the order of parents, the root at first
+        n_children = n_children[1:]
+        by_parent = np.argsort(parents, kind="stable")
+        nodes, levels = by_parent[:1], []
+        while n_children[nodes].any():
+            n_below = np.maximum(1, n_children[nodes])  # a leaf goes on with itself
+            starts = np.zeros(len(nodes) + 1, dtype=np.int64)
+            np.cumsum(n_below, out=starts[1:])
+            above = np.repeat(nodes, n_below)
+            place = np.arange(starts[-1]) - np.repeat(starts[:-1], n_below)
+            child = by_parent[np.minimum(first_child[above] + place, len(parents) - 1)]
+            nodes = np.where(n_children[above] > 0, child, above)
+            levels.append(starts)
+        cluster_of_node = np.full(len(parents), -1, dtype=np.int64)
+        cluster_of_node[nodes] = np.arange(len(nodes))
+        return cls(tuple(levels)), cluster_of_node
 
     @property
     def n_levels(self) -> int:
@@ -190,6 +175,13 @@ class LabelTree:
             starts = below[starts]
         return starts
 
+    @property
+    def clusters_of_trees(self) -> list[slice]:
+        """The clusters of each tree of a forest; of a single tree all."""
+        if self.n_trees == 1:
+            return [slice(0, self.n_clusters)]
+        return [slice(*ends) for ends in pairwise(self.clusters_below(1).tolist())]
+
     def path_to(self, cluster: int) -> list[int]:
         """Return the nodes from the level below the root down to a cluster, itself included."""
         if not 0 <= cluster < self.n_clusters:
@@ -221,8 +213,64 @@ class LabelTree:
         np.cumsum(first, out=n_before[1:])
         return SparsePattern(n_before[targets.starts], nodes[first], self.n_nodes(level))
 
+    # To be looked at, and carried away
 
-def _fan_outs_for(n_labels: int, branching: int, max_leaf_size: int) -> tuple[int, ...]:
+    def to_nested(self, clusters: LabelClusters, names: Sequence[Any] | None = None) -> list[Any]:
+        """Return the tree as nested lists, with a list of labels for each cluster.
+
+        Nodes with a single child are left out. `polyseme.LabelHierarchy.from_nested` reads it.
+
+        Parameters
+        ----------
+        clusters : LabelClusters
+        names : sequence, optional
+            What to call the labels; by default their numbers.
+        """
+        labels: list[Any] = clusters.labels.tolist()
+        if names is not None:
+            labels = [names[label] for label in labels]
+        groups = _cut(labels, clusters.starts)
+        for starts in reversed(self.levels):
+            groups = [below[0] if len(below) == 1 else below for below in _cut(groups, starts)]
+        return list(groups[0])
+
+    def to_cluster_chain(self, clusters: LabelClusters) -> list[sp.csc_array]:
+        """Return the tree as a cluster chain of PECOS, top first.
+
+        Returns
+        -------
+        list of csc_array of float32
+            For each level, which nodes are below which, shape (n_nodes_below, n_nodes); at last
+            which labels are in which cluster, shape (n_labels, n_clusters).
+        """
+        chain = [
+            sp.csc_array(
+                (np.ones(starts[-1], dtype=np.float32), np.arange(starts[-1]), starts),
+                shape=(int(starts[-1]), len(starts) - 1),
+            )
+            for starts in self.levels
+        ]
+        return [*chain, clusters.to_matrix().tocsc()]
+
+
+def _cut(items: list[Any], starts: npt.NDArray[np.int64]) -> list[list[Any]]:
+    bounds = starts.tolist()
+    return [items[begin:end] for begin, end in pairwise(bounds)]
+
+
+def most_levels(n_leaves: int, branching: int) -> int:
+    """Return how deep an uneven tree may be: twice as deep as an even one, and a level more.
+
+    Every level is one more for a document to pass, and a branch that ends early is drawn out to
+    the last one.
+    """
+    n_levels = 0
+    while branching**n_levels < n_leaves:
+        n_levels += 1
+    return 2 * n_levels + 1
+
+
+def fan_outs_for(n_labels: int, branching: int, max_leaf_size: int) -> tuple[int, ...]:
     """Return the children of a node, by level from the root."""
     n_cuts = math.ceil(math.log2(max(1.0, n_labels / max_leaf_size)))
     cuts_per_level = max(1, int(math.log2(branching)))

@@ -14,6 +14,7 @@ from polyseme.machine.run import Run
 from polyseme.partition.assignment import default_max_cluster_size
 from polyseme.partition.co_occurrence import CoOccurrence, co_occurrence, count_reached
 from polyseme.partition.label_clusters import LabelClusters
+from polyseme.partition.label_tree import LabelTree
 
 __all__ = ["Placing", "place_labels"]
 
@@ -81,24 +82,31 @@ class Placing:
     def __init__(
         self,
         clusters: LabelClusters,
+        tree: LabelTree,
         matched: SparseRows,
         copies: int,
         max_cluster_size: int | None,
         run: Run,
     ) -> None:
-        self._clusters, self._matched = clusters, matched.to_scipy()
+        self._clusters, self._tree, self._matched = clusters, tree, matched.to_scipy()
         self._copies, self._max_cluster_size, self._run = copies, max_cluster_size, run
 
     def place(self, labels: sp.csr_array, rows: Any = slice(None)) -> tuple[sp.csr_array, int]:
-        """Choose clusters by some of the documents; see `place_labels`."""
-        present = self._clusters
+        """Choose clusters by some of the documents, in each tree; see `place_labels`."""
         counted = co_occurrence(labels[rows], self._matched[rows], n_threads=self._run.n_threads)
-        n_labels = present.n_labels + counted.n_labels
-        limit = self._max_cluster_size or int(
-            ROOM_FOR_NEW_LABELS
-            * default_max_cluster_size(replace(present, n_labels=n_labels), self._copies)
-        )
-        return place_labels(counted, present.sizes, self._copies, limit)
+        n_labels = self._clusters.n_labels + counted.n_labels
+        placed, n_without_room = [], 0
+        for own in self._tree.clusters_of_trees:
+            present = replace(self._clusters.take(own), n_labels=n_labels)
+            limit = self._max_cluster_size or int(
+                ROOM_FOR_NEW_LABELS * default_max_cluster_size(present, self._copies)
+            )
+            in_tree, n_more = place_labels(
+                counted.take_clusters(own), present.sizes, self._copies, limit
+            )
+            placed.append(in_tree)
+            n_without_room = max(n_without_room, n_more)
+        return sp.csr_array(sp.hstack(placed, format="csr")), n_without_room
 
     def known_reach(self, labels: sp.csr_array) -> float | None:
         """Return the share of pairs of known labels that the beam reaches; None without pairs."""

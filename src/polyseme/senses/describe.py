@@ -17,6 +17,7 @@ from polyseme.senses.layer import SHOWN_FROM, SenseLayer, check_at_least
 from polyseme.senses.naming import N_OTHER_LABELS, name_senses, weights_of_scores
 from polyseme.senses.slots import label_name, label_number, slots_of
 from polyseme.training.disentangle import what_the_ranker_sees
+from polyseme.training.with_slots import check_has_slots
 
 if TYPE_CHECKING:
     from polyseme.estimators.partitioned import PartitionedClassifier as Model
@@ -95,6 +96,7 @@ def ambiguity(model: Model) -> npt.NDArray[np.float32]:
 
     Not a number where a label has too few documents to be judged, or the model has no senses.
     """
+    check_has_slots(model)
     found = np.full(model.n_labels_, np.nan, dtype=np.float32)
     if model.senses_ is not None:
         found[model.senses_.labels] = model.senses_.probabilities
@@ -111,6 +113,7 @@ def most_ambiguous(
     list of (name or number, float)
         With that probability, highest first; of equal ones the more frequent first.
     """
+    check_has_slots(model)
     likely = _by_ambiguity(model.senses_, model.label_counts_, at_least)[:n]
     return [(label_name(model, label), probability) for label, probability in likely]
 
@@ -119,6 +122,7 @@ def ambiguous_labels(
     model: Model, n: int = 10, *, at_least: float = SHOWN_FROM
 ) -> list[AmbiguousLabel]:
     """Return what `most_ambiguous` does, with the names of the senses of each label."""
+    check_has_slots(model)
     layer = model.senses_
     if layer is None:
         return []
@@ -180,6 +184,7 @@ def senses_of(
     list of Sense
         The one with most documents first; a single one for a label with one meaning.
     """
+    check_has_slots(model)
     number = label_number(model, label)
     layer = model.senses_
     own = range(0) if layer is None else layer.senses_of(number, at_least)

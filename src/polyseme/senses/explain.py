@@ -21,6 +21,7 @@ from polyseme.senses.evidence import SenseEvidence, sense_evidence
 from polyseme.senses.explain_order import DocumentOrder, OrderExplanation
 from polyseme.senses.slots import label_number
 from polyseme.training.disentangle import what_the_ranker_sees
+from polyseme.training.with_slots import check_has_slots
 
 if TYPE_CHECKING:
     from polyseme.estimators.partitioned import PartitionedClassifier as Model
@@ -171,6 +172,7 @@ def explain(
     n_features : int
         How many features of each classifier to list at most.
     """
+    check_has_slots(model)
     document = check_features(X, layout=model.layout_)
     if document.n_rows != 1:
         raise ValueError(f"X has {document.n_rows} rows; one document is explained at a time.")
@@ -311,8 +313,8 @@ def _beams(model: Model, document: Documents, run: Run) -> list[SparseRows]:
     """Return the kept nodes of the levels that the matcher tells about; the last are clusters."""
     matcher = model.matcher_
     if isinstance(matcher, Descends) and model.tree_.n_levels > 0:
-        return matcher.beams(document, model.beam_size, run)
-    return [matcher.match(document, model.beam_size, run)]
+        return matcher.beams(document, model.beam_of_all_trees, run)
+    return [matcher.match(document, model.beam_of_all_trees, run)]
 
 
 def _best_first(beam: SparseRows) -> list[ReachedNode]:

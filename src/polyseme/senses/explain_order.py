@@ -9,7 +9,7 @@ import numpy as np
 
 from polyseme.inputs.documents import Documents
 from polyseme.inputs.sparse_rows import SparseRows
-from polyseme.ordering.facts import N_CANDIDATES, PLACE_OF, candidates_of, log_lengths
+from polyseme.ordering.facts import PLACE_OF, candidates_of, log_lengths
 from polyseme.ordering.label_ordering import CountedOrdering
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ class DocumentOrder:
             zip(labels[:n_labels].tolist(), probabilities[:n_labels].tolist(), strict=True)
         )
         self._bare = found.labels[0, :n_labels].tolist()
-        self._facts = found.facts[0, : min(n_labels, N_CANDIDATES)]
+        self._facts = found.facts[0, : found.n_candidates[0]]
 
     def explanation(self, label: int) -> OrderExplanation:
         """Explain where a label that was reached stands."""

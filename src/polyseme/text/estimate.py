@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from polyseme.cost.estimate import Range, TrainingEstimate, estimate_training
 from polyseme.machine.phases import SENSES
 from polyseme.machine.progress import Progress
+from polyseme.partition.trees.given import LabelHierarchy, check_hierarchy
 from polyseme.text.corpora.records import Record
 from polyseme.text.problem import read_problem
 
@@ -20,7 +21,13 @@ __all__ = ["estimate_text_training"]
 SAMPLES = "Training on samples"
 
 
-def estimate_text_training(model: TextModel, records: Iterable[Record]) -> TrainingEstimate:
+def estimate_text_training(
+    model: TextModel,
+    records: Iterable[Record],
+    *,
+    label_names: Mapping[str, str] | None = None,
+    hierarchy: LabelHierarchy | None = None,
+) -> TrainingEstimate:
     """Estimate what ``model.fit_records(records)`` would take on this machine.
 
     All texts are read and turned into features, because nothing less says how many words there
@@ -32,8 +39,11 @@ def estimate_text_training(model: TextModel, records: Iterable[Record]) -> Train
         Its parameters count; it stays as it is.
     records : iterable of Record
         As for `TextModel.fit_records`.
+    label_names, hierarchy
+        As for `TextModel.fit_records`; names matter to the hierarchy only.
     """
     model.check_parameters()
+    outside = check_hierarchy(hierarchy)
     features, classifier = model.untrained_parts()
     progress = Progress(enabled=bool(model.verbose))
     with progress:
@@ -45,7 +55,16 @@ def estimate_text_training(model: TextModel, records: Iterable[Record]) -> Train
             progress=progress,
         )
         with progress.phase(SAMPLES):
-            found = estimate_training(classifier, problem.X, problem.Y, label_names=problem.labels)
+            if outside is not None:
+                names = [(label_names or {}).get(label, label) for label in problem.labels]
+                outside = outside.for_columns(problem.labels, names)
+            found = estimate_training(
+                classifier,
+                problem.X,
+                problem.Y,
+                label_names=problem.labels,
+                hierarchy=outside,
+            )
     seconds = {
         name: Range.exactly(taken) for name, taken in progress.seconds.items() if name != SAMPLES
     }

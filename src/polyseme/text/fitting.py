@@ -9,6 +9,7 @@ from sklearn.base import clone
 
 from polyseme.inputs.names import Names
 from polyseme.machine.progress import Progress
+from polyseme.partition.trees.given import LabelHierarchy, check_hierarchy
 from polyseme.text.calibration import Calibration
 from polyseme.text.corpora.records import Record
 from polyseme.text.examples import Examples, best_documents
@@ -30,9 +31,11 @@ def fit_text_model(
     records: Iterable[Record],
     label_names: Mapping[str, str] | None,
     choose: Choice | None = None,
+    hierarchy: LabelHierarchy | None = None,
 ) -> TextModel:
     """Train a text model; what it was before is replaced at the very end."""
     model.check_parameters()
+    outside = check_hierarchy(hierarchy)
     features, classifier = model.untrained_parts()
     progress = Progress(enabled=bool(model.verbose))
     with progress:
@@ -49,6 +52,8 @@ def fit_text_model(
         classifier = choose(classifier, X, Y)
     names = [(label_names or {}).get(label, label) for label in problem.labels]
     fitted: dict[str, Any] = {"label_names": names, "feature_names": features.vocabulary_}
+    if outside is not None:
+        fitted["hierarchy"] = outside.for_columns(problem.labels, names)
     seconds = dict(progress.seconds)
     calibration, threshold = Calibration.none(), 0.0
     report: dict[str, Any] = {}

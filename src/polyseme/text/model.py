@@ -28,6 +28,7 @@ from polyseme.files.model_folder import save_model
 from polyseme.files.stored_model import Contents, StoredModel
 from polyseme.inputs.names import Names
 from polyseme.inputs.sparse_rows import SparsePattern, SparseRows
+from polyseme.partition.trees.given import LabelHierarchy
 from polyseme.senses.slots import label_name, label_number
 from polyseme.suggestions import Suggestion, suggest
 from polyseme.text.calibration import Calibration
@@ -205,6 +206,7 @@ class TextModel(BaseEstimator):  # type: ignore[misc]
         labels: Iterable[Iterable[str]],
         *,
         label_names: Mapping[str, str] | None = None,
+        hierarchy: LabelHierarchy | None = None,
     ) -> TextModel:
         """Learn from texts and the labels of each.
 
@@ -217,14 +219,18 @@ class TextModel(BaseEstimator):  # type: ignore[misc]
             As many, and as often. Texts without labels are left out.
         label_names : dict of str to str, optional
             Names for people of what `labels` holds, such as URIs.
+        hierarchy : LabelHierarchy, optional
+            A tree of the labels from outside, as for `XRLinear.fit`: of what `labels` holds, or
+            of names for people.
         """
-        return self.fit_records(Pairs(texts, labels), label_names=label_names)
+        return self.fit_records(Pairs(texts, labels), label_names=label_names, hierarchy=hierarchy)
 
     def fit_records(
         self,
         records: Iterable[Record],
         *,
         label_names: Mapping[str, str] | None = None,
+        hierarchy: LabelHierarchy | None = None,
         choose: Choice | None = None,
     ) -> TextModel:
         """Learn from records, such as `polyseme.text.open_corpus` finds in a file.
@@ -232,7 +238,7 @@ class TextModel(BaseEstimator):  # type: ignore[misc]
         With `choose`, it is given the classifier, and the features and labels of the documents
         that are not held out, and returns the classifier that is trained instead.
         """
-        return fit_text_model(self, records, label_names, choose)
+        return fit_text_model(self, records, label_names, choose, hierarchy)
 
     def update(
         self,

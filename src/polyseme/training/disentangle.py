@@ -46,6 +46,8 @@ class TrainingPlan:
         Whether a slot has only those positives that are matched to its cluster.
     label_weights : ndarray of float32, shape (n_labels,), optional
         What a document of each label counts for its slots.
+    held_out : ndarray of bool, shape (n_documents,), optional
+        Documents that a draft of the ranker, kept on the way, must not have seen.
     """
 
     assignment: AssignmentPlan = field(default_factory=AssignmentPlan)
@@ -56,6 +58,7 @@ class TrainingPlan:
     training_rows: str = "teacher-forcing"
     sense_positives: bool = False
     label_weights: npt.NDArray[np.float32] | None = None
+    held_out: npt.NDArray[np.bool_] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,7 +147,7 @@ def disentangle(
         matched = match()  # line 5, the paper's M
         with progress.phase(phases.ASSIGNING):
             counted = co_occurrence(Y.to_scipy(), matched.to_scipy(), n_threads=run.n_threads)
-            assignments.append(plan.assignment.assign(counted, clusters, run))  # line 6, Eq. (10)
+            assignments.append(plan.assignment.assign(counted, clusters, tree, run))  # line 6
         clusters = assignments[-1].clusters
         slot_documents = counted.count_at(clusters)
         if plan.finetune_matcher:
@@ -161,7 +164,7 @@ def disentangle(
     own = final_matched.pattern() if plan.sense_positives and final_matched is not None else None
     with progress.phase(phases.TRAINING_RANKER, clusters.n_slots) as step:
         seen = what_the_ranker_sees(matcher, documents, run)
-        ranking = RankingTask(Y, clusters, rows, own, plan.label_weights)
+        ranking = RankingTask(Y, clusters, rows, own, plan.label_weights, plan.held_out)
         ranker = make_ranker().fit(seen, ranking, run.reporting_to(step))  # line 9
     return Disentangled(matcher, ranker, seen, ranking, clusters, assignments, slot_documents)
 

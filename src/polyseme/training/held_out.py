@@ -12,13 +12,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from polyseme.backbones.protocols import Encodes, Fuses, Matcher, Ranker
+from polyseme.backbones.protocols import Drafts, Encodes, Fuses, Matcher, Ranker
 from polyseme.backbones.tasks import MatchingTask, RankingTask
 from polyseme.inputs.documents import Documents
 from polyseme.inputs.sparse_rows import SparsePattern, SparseRows
 from polyseme.machine.run import Run
 from polyseme.ordering.facts import (
-    N_CANDIDATES,
+    MOST_CANDIDATES,
     Candidates,
     candidates_of,
     log_counts,
@@ -61,6 +61,8 @@ class Drafting:
         The documents that are held out, a part for each draft; see `held_out_parts`.
     beam_size : int
     merge : str
+    ranker : Ranker, optional
+        The one that was trained. A draft that it kept stands for one of our own.
     """
 
     make_matcher: Callable[[], Matcher]
@@ -70,6 +72,12 @@ class Drafting:
     parts: list[npt.NDArray[np.int64]]
     beam_size: int
     merge: str
+    ranker: Ranker | None = None
+
+    @property
+    def kept_draft(self) -> Ranker | None:
+        """The draft that the ranker kept on its way, if it did."""
+        return self.ranker.draft if isinstance(self.ranker, Drafts) else None
 
 
 def order_by_held_out(documents: Documents, how: Drafting, run: Run) -> LabelOrdering | None:
@@ -140,6 +148,7 @@ def _candidates_of_part(
         labels=task.labels.take(others),
         rows=task.rows.take(others),
         own_documents=None if task.own_documents is None else task.own_documents.take(others),
+        held_out=None,
         is_draft=True,
     )
     known = documents.take(others)
@@ -152,7 +161,9 @@ def _candidates_of_part(
     matched = matcher.match(some, how.beam_size, quiet)
     if not _multiply(matched):
         return None
-    ranker = how.make_ranker().fit(what_the_ranker_sees(matcher, known, run), draft, run)
+    ranker = how.kept_draft
+    if ranker is None or isinstance(matcher, Encodes):  # which makes other features than it saw
+        ranker = how.make_ranker().fit(what_the_ranker_sees(matcher, known, run), draft, run)
     seen = what_the_ranker_sees(matcher, some, quiet)
     if not _multiply(ranker.score(seen, matched, task.clusters, quiet)):
         return None
@@ -187,7 +198,7 @@ def candidates_by_parts(
     merge: str,
     run: Run,
     *,
-    n: int | None = N_CANDIDATES,
+    n: int | None = MOST_CANDIDATES,
 ) -> Candidates:
     """Return candidates of a matcher and a ranker of any kind; for a block of documents.
 

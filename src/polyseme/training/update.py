@@ -17,7 +17,6 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn.base import clone
-from sklearn.utils.validation import check_is_fitted
 
 from polyseme.backbones.tasks import MatchingTask, RankingTask
 from polyseme.inputs.documents import Documents
@@ -31,6 +30,7 @@ from polyseme.partition.label_clusters import LabelClusters
 from polyseme.partition.placing import Placing, place_labels
 from polyseme.partition.training_rows import choose_training_rows, cluster_targets
 from polyseme.training.disentangle import what_the_ranker_sees
+from polyseme.training.with_slots import check_can_be_updated
 
 if TYPE_CHECKING:
     from polyseme.estimators.partitioned import PartitionedClassifier as Model
@@ -121,7 +121,7 @@ def updated(
         Of the same class.
     update : Update
     """
-    check_is_fitted(model, "clusters_")
+    check_can_be_updated(model)
     known, layout = model._known_labels(), model.layout_
     old_features = check_features(X_old, layout=layout, model_name="the model")
     new_features = check_features(X_new, layout=layout, model_name="the model")
@@ -172,6 +172,7 @@ def update_stacked(
     has_unseen : bool
         Whether there may be old documents that the model was not trained on: held-out ones.
     """
+    check_can_be_updated(model)
     model.check_parameters()
     _check_old(model, Y.rows(0, n_old), has_unseen)
     counts = np.bincount(Y.columns, minlength=Y.n_columns)
@@ -188,7 +189,12 @@ def update_stacked(
         with progress.phase("Placing new labels"):
             copies = plan.assignment.copies if plan.rounds > 0 else 1
             placing = Placing(
-                model.clusters_, matched, copies, plan.assignment.max_cluster_size, run
+                model.clusters_,
+                model.tree_,
+                matched,
+                copies,
+                plan.assignment.max_cluster_size,
+                run,
             )
             unplaced = Y_new.to_scipy()[:, n_known:]
             placed, n_without_room = placing.place(unplaced)
@@ -200,6 +206,7 @@ def update_stacked(
         targets = cluster_targets(Y, clusters)
         is_changed = np.zeros(clusters.n_clusters, dtype=np.bool_)
         is_changed[targets.columns[targets.starts[n_old] :]] = True
+        is_changed |= model.learns_from_all
 
         matcher = model.matcher_
         if retrain_matcher:
@@ -248,7 +255,11 @@ def update_stacked(
     grown.matcher_, grown.ranker_, grown.clusters_ = matcher, ranker, clusters
     grown.n_documents_, grown.n_labels_ = documents.n_rows, Y.n_columns
     grown.label_counts_ = counts
-    grown.slot_documents_ = _slot_documents(model, clusters, Y_new, matched, counts, run.n_threads)
+    grown.slot_documents_ = (
+        _slot_documents(model, clusters, Y_new, matched, run.n_threads)
+        if plan.rounds > 0
+        else counts[clusters.labels]
+    )
     if model.label_names_ is not None:
         grown.label_names_ = Names.from_list([*model.label_names_, *label_names])
     grown.updates_ = [
@@ -310,11 +321,8 @@ def _slot_documents(
     clusters: LabelClusters,
     Y_new: SparsePattern,
     matched: SparseRows,
-    label_counts: npt.NDArray[np.int64],
     n_threads: int,
 ) -> npt.NDArray[np.int64]:
-    if model.rounds == 0:
-        return label_counts[clusters.labels]
     counted = co_occurrence(Y_new.to_scipy(), matched.to_scipy(), n_threads=n_threads)
     documents = counted.count_at(clusters)
     # Slots of known labels are in the order they had.

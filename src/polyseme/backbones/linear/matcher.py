@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -25,6 +26,14 @@ from polyseme.partition.training_rows import choose_training_rows
 __all__ = ["LinearTreeMatcher"]
 
 DRAFT_ITER = 4
+# The margin whose score is a given share: the inverse of each activation. Bare margins do not
+# multiply, so that all trees have the same.
+MARGINS: dict[str, Callable[[float], float]] = {
+    "l3-hinge": lambda share: 1 - np.cbrt(-np.log(share)),
+    "l2-hinge": lambda share: 1 - np.sqrt(-np.log(share)),
+    "sigmoid": lambda share: np.log(share / (1 - share)),
+    "none": lambda share: 0.0,
+}
 
 
 @dataclass
@@ -41,7 +50,7 @@ class LinearTreeMatcher:
     beam_size : int
         The width of that beam.
     activation : str
-        From margins to scores: 'l3-hinge', 'sigmoid' or 'none'.
+        From margins to scores: 'l3-hinge', 'l2-hinge', 'sigmoid' or 'none'.
     """
 
     how: LinearTraining = field(default_factory=LinearTraining)
@@ -63,10 +72,14 @@ class LinearTreeMatcher:
         self.levels = []
         n_done = 0
         for level in range(task.tree.n_levels):
+            if level == 0 and task.tree.n_trees > 1:
+                self.levels.append(self._to_all_trees(documents, task.tree, run))
+                n_done += task.tree.n_trees
+                continue
             rows, targets = self._rows_and_targets(documents, task, level, run)
             starts = task.tree.levels[level]
             is_trained = _nodes_above_changed(task, level)
-            trained = LinearWeights.train(
+            trained, _ = LinearWeights.train(
                 documents,
                 rows,
                 starts,
@@ -82,6 +95,11 @@ class LinearTreeMatcher:
             sizes = np.diff(starts)
             n_done += int(sizes.sum() if is_trained is None else sizes[is_trained].sum())
         return self
+
+    def _to_all_trees(self, documents: Documents, tree: LabelTree, run: Run) -> LinearWeights:
+        """Return a level that needs no learning: every tree has an equal share of a document."""
+        margin = MARGINS[self.activation](1 / tree.n_trees)
+        return LinearWeights.untrained(documents, tree.levels[0], margin, self.how, run)
 
     def _rows_and_targets(
         self, documents: Documents, task: MatchingTask, level: int, run: Run

@@ -31,24 +31,45 @@ class LinearSlotRanker:
     ----------
     how : LinearTraining
     activation : str
-        From margins to scores: 'l3-hinge', 'sigmoid' or 'none'. The score of the matched
-        cluster multiplies it, except with 'none'.
+        From margins to scores: 'l3-hinge', 'l2-hinge', 'sigmoid' or 'none'. The score of the
+        matched cluster multiplies it, except with 'none'.
     """
 
     how: LinearTraining = field(default_factory=LinearTraining)
     activation: str = "l3-hinge"
     weights: LinearWeights | None = None
+    draft: LinearSlotRanker | None = None
 
     def fit(self, documents: Documents, task: RankingTask, run: Run) -> LinearSlotRanker:
         """Train every slot, or only those of changed clusters; a draft with fewer passes."""
-        how = self.how
-        if task.is_draft:
-            how = replace(
+        draft_how = how = self.how
+        if how.penalty == "l2":  # few weights take long to find, and little to correct
+            draft_how = replace(
                 how,
                 max_iter=min(how.max_iter, DRAFT_ITER),
                 tolerance=max(how.tolerance, DRAFT_TOLERANCE),
             )
-        trained = LinearWeights.train(
+            if task.held_out is not None:  # what the draft did need not be done again
+                how = replace(how, max_iter=max(1, how.max_iter - draft_how.max_iter))
+        if task.is_draft:
+            how = draft_how
+        trained, draft = self._train(documents, task, how, draft_how, run)
+        self.draft = None if draft is None else replace(self, weights=draft, draft=None)
+        if task.changed is not None:
+            trained = task.start_from.trained.with_clusters(trained, task.changed)
+        self.weights = trained
+        return self
+
+    def _train(
+        self,
+        documents: Documents,
+        task: RankingTask,
+        how: LinearTraining,
+        draft_how: LinearTraining,
+        run: Run,
+    ) -> tuple[LinearWeights, LinearWeights | None]:
+        """Return the slots of clusters that are to be learned, and a draft if one is wanted."""
+        return LinearWeights.train(
             documents,
             task.rows,
             task.clusters.starts,
@@ -59,11 +80,9 @@ class LinearSlotRanker:
             own_documents=task.own_documents,
             target_weights=task.label_weights,
             only=task.changed,
+            held_out=task.held_out,
+            draft_how=draft_how,
         )
-        if task.changed is not None:
-            trained = task.start_from.trained.with_clusters(trained, task.changed)
-        self.weights = trained
-        return self
 
     @property
     def trained(self) -> LinearWeights:

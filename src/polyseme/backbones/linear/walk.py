@@ -14,7 +14,7 @@ from polyseme.backbones.linear.weights import LinearWeights
 from polyseme.inputs.documents import Documents
 from polyseme.inputs.sparse_rows import SparseRows
 from polyseme.machine.run import Run
-from polyseme.ordering.facts import FACTS, N_CANDIDATES, Candidates
+from polyseme.ordering.facts import FACTS, MOST_CANDIDATES, Candidates
 from polyseme.ordering.label_ordering import CountedOrdering
 from polyseme.partition.label_clusters import LabelClusters
 
@@ -66,11 +66,15 @@ class LinearWalk:
         labels, facts = self.predictor.candidates(
             documents, beam_size, merge, counts, run.n_threads, run.progress
         )
-        shape = documents.n_rows, N_CANDIDATES
-        return Candidates(labels.reshape(shape), facts.reshape(*shape, len(FACTS)))
+        shape = documents.n_rows, MOST_CANDIDATES
+        labels = labels.reshape(shape)
+        n_candidates = (labels >= 0).sum(axis=1)
+        return Candidates(labels, facts.reshape(*shape, len(FACTS)), n_candidates)
 
-    def top_k(self, documents: Documents, beam_size: int, k: int, merge: str, run: Run) -> TopK:
-        """Return the k best labels of each document."""
+    def top_k(
+        self, documents: Documents, beam_size: int | None, k: int, merge: str, run: Run
+    ) -> TopK:
+        """Return the k best labels of each document; without a beam the search is exact."""
         n_threads = 1 if documents.n_rows == 1 else run.n_threads
         return self.predictor.top_k(documents, beam_size, k, merge, n_threads, run.progress)
 
@@ -81,7 +85,15 @@ class LinearWalk:
         )
         return SparseRows(*arrays, self._clusters.n_labels)
 
-    def top_k_of_row(self, row: Any, beam_size: int, k: int, merge: str) -> TopK | None:
+    def above(
+        self, documents: Documents, thresholds: npt.NDArray[np.float32], merge: str, run: Run
+    ) -> SparseRows:
+        """Return the scores of all labels that reach a threshold: one for all, or each its own."""
+        n_threads = 1 if documents.n_rows == 1 else run.n_threads
+        arrays = self.predictor.above(documents, thresholds, merge, n_threads, run.progress)
+        return SparseRows(*arrays, self._clusters.n_labels)
+
+    def top_k_of_row(self, row: Any, beam_size: int | None, k: int, merge: str) -> TopK | None:
         """Answer for a single plain row; the native side checks it, and declines all others."""
         return self.predictor.top_k_of_row(row.indptr, row.indices, row.data, beam_size, k, merge)
 

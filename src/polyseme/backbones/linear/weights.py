@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -27,6 +27,7 @@ class LinearTraining:
     """How the weight vectors of slots are found; see `polyseme.XRLinear` for the meaning."""
 
     loss: str = "squared-hinge"
+    penalty: str = "l2"  # 'l1' has a solver of its own, for squared hinge only
     cost: float = 1.0
     tolerance: float = 0.03
     max_iter: int = 10
@@ -69,8 +70,10 @@ class LinearWeights:
         own_documents: SparsePattern | None = None,
         target_weights: npt.NDArray[np.float32] | None = None,
         only: npt.NDArray[np.bool_] | None = None,
-    ) -> LinearWeights:
-        """Train the slots of clusters on the clusters' rows.
+        held_out: npt.NDArray[np.bool_] | None = None,
+        draft_how: LinearTraining | None = None,
+    ) -> tuple[LinearWeights, LinearWeights | None]:
+        """Train the slots of clusters on the clusters' rows; return them, and a draft if wanted.
 
         Parameters
         ----------
@@ -88,6 +91,10 @@ class LinearWeights:
         only : ndarray of bool, shape (n_clusters,), optional
             Train these clusters, and return only them: each bit for bit as if all were trained
             together. `join` puts such parts together.
+        held_out : ndarray of bool, shape (n_documents,), optional
+            If given, a draft is trained first, by `draft_how`, that does not see these documents;
+            what is trained with all of them goes on from there.
+        draft_how : LinearTraining, optional
         """
         numbers = None
         if only is not None:
@@ -97,7 +104,7 @@ class LinearWeights:
             slot_starts = _starts_of(sizes[numbers])
             training_rows = training_rows.take_columns(numbers)
             own_documents = own_documents and own_documents.take_columns(numbers)
-        arrays = _native.train_clusters(
+        arrays, draft = _native.train_clusters(
             documents,
             training_rows.transpose(),
             SparsePattern(slot_starts, slot_targets, targets.n_columns),
@@ -107,6 +114,8 @@ class LinearWeights:
             own_documents=own_documents and own_documents.transpose(),
             cluster_numbers=numbers,
             target_weights=target_weights,
+            held_out=held_out,
+            draft_how=draft_how,
         )
         # A solution that grew beyond all numbers shows in its bias, whatever was pruned.
         if not np.isfinite(arrays["bias"]).all():
@@ -114,7 +123,54 @@ class LinearWeights:
                 "Training went beyond what numbers can hold; bring the rows of X to a length near "
                 "1, or lower C."
             )
-        return cls._from_native(slot_starts, arrays, documents.n_features)
+        return (
+            cls._from_native(slot_starts, arrays, documents.n_features),
+            None if draft is None else cls._from_native(slot_starts, draft, documents.n_features),
+        )
+
+    @classmethod
+    def from_rows(
+        cls,
+        weights: SparseRows,
+        bias: npt.NDArray[np.float32],
+        slot_starts: npt.NDArray[np.int64],
+        weight_bits: int = 32,
+    ) -> LinearWeights:
+        """Build from weights that were trained elsewhere; what is stored is kept, and no more.
+
+        Parameters
+        ----------
+        weights : SparseRows, shape (n_features, n_slots)
+        bias : ndarray of float32, shape (n_slots,)
+        slot_starts : ndarray of int64, shape (n_clusters + 1,)
+        weight_bits : int
+            32 for the very weights, 8 for a byte each.
+        """
+        arrays = _native.pack_level(slot_starts, weights, bias, weight_bits == 8)
+        return cls._from_native(slot_starts, arrays, weights.n_rows)
+
+    @classmethod
+    def untrained(
+        cls,
+        documents: Documents,
+        slot_starts: npt.NDArray[np.int64],
+        margin: float,
+        how: LinearTraining,
+        run: Run,
+    ) -> LinearWeights:
+        """Return slots without weights, whose margin is the same for every document."""
+        n_slots, n_clusters = int(slot_starts[-1]), len(slot_starts) - 1
+        no_row, nothing = np.zeros(documents.n_rows + 1, np.int64), np.zeros(0, np.int32)
+        weights, _ = cls.train(
+            documents,
+            SparsePattern(no_row, nothing, n_clusters),
+            slot_starts,
+            np.arange(n_slots, dtype=np.int32),
+            SparsePattern(no_row, nothing, n_slots),
+            how,
+            run.reporting_to(None),
+        )
+        return replace(weights, bias=np.full(n_slots, margin, dtype=np.float32))
 
     def with_clusters(
         self, trained: LinearWeights, is_replaced: npt.NDArray[np.bool_]
