@@ -56,6 +56,7 @@ def two_senses(
     n_plain: int = 6,
     n_ambiguous: int = 2,
     n_documents: int = 2400,
+    place_weight: float = 0.5,
     seed: int = 0,
 ) -> SmallData:
     """Some labels mean one thing in one topic and another thing in another.
@@ -63,7 +64,7 @@ def two_senses(
     A document shows some words of its topic and one of a few *places*, whose words are the same
     in all topics; topic and place together say the label. The first ``n_topics * n_ambiguous``
     labels have two such pairs, in two topics; the ``n_topics * n_plain`` after them have one.
-    Every document has exactly one label.
+    Every document has exactly one label. The larger `place_weight`, the easier all that is.
 
     So a cluster of labels is a topic, and is found by the topic's words: a label in only one
     cluster is out of reach for the documents of its other sense.
@@ -86,7 +87,7 @@ def two_senses(
         for i in range(n):
             shown = rng.choice(words_per_topic, size=3, replace=False)
             X[i, topic[i] * words_per_topic + shown] = 1
-            X[i, n_topics * words_per_topic + place[i]] = 0.5
+            X[i, n_topics * words_per_topic + place[i]] = place_weight
         ones, labels = np.ones(n, dtype=np.int8), label_of[topic, place]
         Y = sp.csr_array((ones, (np.arange(n), labels)), shape=(n, label_of.max() + 1))
         return sp.csr_array(_unit_rows(X)), Y

@@ -60,4 +60,4 @@ def train_slots(X, Y, clusters, rows=None, own=None, seed=0, n_threads=1, **how)
         LinearTraining(**how),
         Run(seed, n_threads),
         own_documents=None if own is None else pattern(own),
-    )
+    )[0]

@@ -166,7 +166,7 @@ def test_the_log_names_ambiguous_subjects_and_the_senses_of_suggestions(
     project, monkeypatch, caplog
 ):
     monkeypatch.setattr(
-        "polyseme.estimators.partitioned.induce_senses", two_senses_of_the_first_label
+        "polyseme.estimators.learning.induce_senses", two_senses_of_the_first_label
     )
     with caplog.at_level(logging.INFO, logger="annif"):
         project.train(documents(project))

@@ -37,7 +37,7 @@ def store(tmp_path_factory):
     folder = tmp_path_factory.mktemp("models")
     corpus = make_corpus(1500, seed=0)
     classifier = XRLinear(
-        branching=8, max_leaf_size=16, beam_size=3, assignment="coverage", verbose=0
+        copies=2, branching=8, max_leaf_size=16, beam_size=3, assignment="coverage", verbose=0
     )
     model = TextModel(classifier=classifier, verbose=0)
     model.fit(corpus.texts, corpus.labels).save(folder / "demo")

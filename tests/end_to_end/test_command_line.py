@@ -66,7 +66,7 @@ def test_train_as_json_reports_sizes_parameters_and_seconds(data, tmp_path):
 
 def test_train_names_the_most_ambiguous_labels(ambiguous, data, tmp_path, monkeypatch):
     layer = polyseme.load(ambiguous).senses_
-    monkeypatch.setattr("polyseme.estimators.partitioned.induce_senses", lambda *_, **__: layer)
+    monkeypatch.setattr("polyseme.estimators.learning.induce_senses", lambda *_, **__: layer)
     shown = succeed("train", data, "-o", tmp_path / "model", *SMALL)
     assert "Most ambiguous labels" in shown
     assert "label 0, word6" in shown

@@ -17,7 +17,7 @@ import polyseme
 from polyseme.tuning import trials
 from tests.end_to_end.command_line import SMALL, refuse, run, succeed, write_csv, write_data
 
-# Only C and merge are left to be tuned: eight settings.
+# Only C and merge are left to be tuned, two by five settings.
 FIXED = (
     *SMALL,
     "--copies=2",
@@ -38,7 +38,13 @@ def names(tmp_path):
 def test_tuning_prints_its_trials_writes_the_settings_and_trains_with_them(data, names):
     model, toml, state = names
     shown = succeed("train", data, "-o", model, *TUNED, "--tune-metric=p@1")
-    for words in ("P@1", "as given", "C=2.0", "8 trials took", "model.toml has the best settings"):
+    for words in (
+        "P@1",
+        "as given",
+        "C=2.0",
+        "10 trials took",
+        "model.toml has the best settings",
+    ):
         assert words in shown
     assert "Training the ranker" in shown
     loaded = polyseme.load(model)
@@ -47,7 +53,8 @@ def test_tuning_prints_its_trials_writes_the_settings_and_trains_with_them(data,
     best = max(found, key=lambda trial: trial["score"])["parameters"]
     assert (loaded.C, loaded.merge) == (best["C"], best["merge"])
     assert loaded.training_rows == "both"
-    assert f"C = {best['C']}" in toml.read_text()
+    assert f'merge = "{best["merge"]}"' in toml.read_text()
+    assert ("C = " in toml.read_text()) == (best["C"] is not None)  # None is to be left open
 
 
 def test_the_settings_that_were_found_can_be_trained_with_again(data, names, tmp_path):
@@ -67,7 +74,7 @@ def test_json_carries_all_of_the_search(data, names):
     tuning = report["tuning"]
     assert tuning["toml"] == str(toml)
     assert tuning["metric"] == "P@5"
-    assert len(tuning["trials"]) == 8
+    assert len(tuning["trials"]) == 10
     assert tuning["gain"] == tuning["best_score"] - tuning["baseline_score"]
     assert report["parameters"]["C"] == tuning["best_parameters"]["C"]
 
@@ -75,7 +82,7 @@ def test_json_carries_all_of_the_search(data, names):
 def test_each_trial_is_a_line_on_stderr(data, names):
     result = run("train", data, "-o", names[0], *TUNED)
     lines = [line for line in result.stderr.splitlines() if line.startswith("P@5 ")]
-    assert len(lines) == 8
+    assert len(lines) == 10
     assert "Next is the training on all documents." in result.stderr
 
 
@@ -84,7 +91,7 @@ def test_a_search_goes_on_where_it_was_stopped(data, names, monkeypatch):
     usual, made = trials.Laboratory.try_out, []
 
     def try_out(self, *given):
-        if len(made) == 4:
+        if len(made) == 5:
             raise KeyboardInterrupt
         made.append(given)
         return usual(self, *given)
@@ -92,13 +99,13 @@ def test_a_search_goes_on_where_it_was_stopped(data, names, monkeypatch):
     monkeypatch.setattr(trials.Laboratory, "try_out", try_out)
     stopped = run("train", data, "-o", model, *TUNED)
     assert stopped.exit_code == 130
-    assert f"stopped after 4 trials; {state} has all trials, and the same again" in stopped.stderr
+    assert f"stopped after 5 trials; {state} has all trials, and the same again" in stopped.stderr
     assert "has these settings" in stopped.stderr
     assert "Found by polyseme.tune" in toml.read_text()
     assert not model.exists()
     made.clear()
-    assert "8 trials took" in succeed("train", data, "-o", model, *TUNED)
-    assert len(made) == 4
+    assert "10 trials took" in succeed("train", data, "-o", model, *TUNED)
+    assert len(made) == 5
 
 
 def test_files_of_a_search_may_lie_elsewhere(data, names, tmp_path):

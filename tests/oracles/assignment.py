@@ -110,6 +110,23 @@ def adaptive(
     return first
 
 
+def strongest(
+    counts: Array, scores: Array, first: Array, n_slots: int, max_cluster_size: int
+) -> Array:
+    """Every size is tried, from the largest on."""
+    n_labels, n_clusters = counts.shape
+    for size in range(max_cluster_size, -1, -1):
+        chosen = first.copy()
+        for cluster in range(n_clusters):
+            free = [i for i in range(n_labels) if counts[i, cluster] and not first[i, cluster]]
+            free.sort(key=lambda i: (-counts[i, cluster], -scores[i, cluster], i))
+            n_wanted = max(0, size - int(first[:, cluster].sum()))
+            chosen[free[:n_wanted], cluster] = True
+        if chosen.sum() <= n_slots:
+            return chosen
+    return first
+
+
 def best_capped_total(counts: Array, copies: int, max_cluster_size: int) -> int:
     """The paper's (PGD-v2) with every label in at least one cluster, exactly."""
     n_labels, n_clusters = counts.shape

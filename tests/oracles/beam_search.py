@@ -17,6 +17,8 @@ def activate(margin, parent, activation):
     if activation == "l3-hinge":
         # Single precision ends near exp(-87): worse than that are all alike.
         return parent * np.exp(max(-87.0, -(max(0.0, 1 - margin) ** 3)))
+    if activation == "l2-hinge":
+        return parent * np.exp(max(-87.0, -(max(0.0, 1 - margin) ** 2)))
     if activation == "sigmoid":
         return parent / (1 + np.exp(min(87.0, -margin)))
     return margin

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-N_CANDIDATES = 16
+MOST_CANDIDATES = 16
+CANDIDATE_SHARE = 1 / 400
 FACTS = ("path", "slot", "count", "reached", "tempered", "product", "length")
 TABLES = (
     *(("path",), ("slot",), ("count",), ("reached",), ("tempered",), ("product",)),
@@ -67,6 +68,13 @@ def value_of(facts, ordering):
     return float(value)
 
 
+def count_candidates(products):
+    """Return how many labels are put in order, given all their products, best first."""
+    best = products[0]
+    near = [i == 0 or one >= CANDIDATE_SHARE * best for i, one in enumerate(products)]
+    return sum(near[:MOST_CANDIDATES])
+
+
 def in_order(facts, merged, ordering, length, bonus=None):
     """Return [(label, probability)] of a document, best first.
 
@@ -80,9 +88,10 @@ def in_order(facts, merged, ordering, length, bonus=None):
         Of each label, added to the logarithm of its probability to put candidates in order.
     """
     by_product = sorted(merged, key=lambda label: (-merged[label], label))
-    candidates, others = by_product[:N_CANDIDATES], by_product[N_CANDIDATES:]
-    if not candidates:
+    if not by_product:
         return []
+    n = count_candidates([merged[label] for label in by_product])
+    candidates, others = by_product[:n], by_product[n:]
     values = {label: value_of(facts[label], ordering) for label in by_product}
     least = min(values[label] for label in candidates)
     for label in others:  # none is above the one before
@@ -95,4 +104,7 @@ def in_order(facts, merged, ordering, length, bonus=None):
     if bonus is not None:
         rank_by = {x: float(bonus[x]) - np.logaddexp(0, -log_odds[x]) for x in candidates}
     candidates = sorted(candidates, key=lambda label: (-rank_by[label], label))
-    return [(label, float(1 / (1 + np.exp(-log_odds[label])))) for label in candidates + others]
+    return [
+        (label, float(1 / (1 + np.exp(-max(log_odds[label], -80)))))
+        for label in candidates + others
+    ]

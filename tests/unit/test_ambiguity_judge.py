@@ -74,6 +74,7 @@ def test_what_is_reported_says_how_well_labels_are_told_apart(found):
     assert observed[-1] > observed[0] + 0.5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_ambiguous", [30, 60])
 def test_the_share_of_ambiguous_labels_is_found_about_right(n_ambiguous):
     problem = topics_with_meanings((2,) * n_ambiguous, n_topics=60, n_plain=1, per_topic=80)
@@ -120,6 +121,7 @@ def test_a_label_has_as_many_senses_as_are_unlike_each_other():
     assert AmbiguityJudge(most_alike=0.25).count_parts(splits).tolist() == [2, 3, 4, 5, 2]
 
 
+@pytest.mark.slow
 def test_the_same_is_learned_for_any_number_of_threads_and_other_things_with_another_seed(found):
     judge, _, _ = found
     for n_threads in (1, 5):

@@ -11,6 +11,8 @@ from polyseme import assignment
 from polyseme.machine.run import Run
 from polyseme.partition.assignment import METHODS, AssignmentPlan, CoOccurrence
 from polyseme.partition.label_clusters import LabelClusters
+from polyseme.partition.label_tree import LabelTree
+from tests.examples import so_many
 from tests.oracles import assignment as oracle
 
 
@@ -65,7 +67,7 @@ def as_dense(clusters: LabelClusters) -> np.ndarray:
 
 def random_problems(seed: int, n_problems: int, **sizes: int):
     rng = np.random.default_rng(seed)
-    for _ in range(n_problems):
+    for _ in range(so_many(n_problems, 40)):
         yield Problem.random(rng, **sizes)
 
 
@@ -247,6 +249,41 @@ def test_adaptive_gives_more_slots_to_a_label_with_more_senses():
     assert (result.reach_before, result.reach_after) == (1 / 6, 1.0)
 
 
+def test_strongest_equals_its_twin():
+    rng = np.random.default_rng(13)
+    for problem in random_problems(13, 300):
+        for copies in (1, 2, 3):
+            size = problem.smallest_size + int(rng.integers(0, 5))
+            first = problem.choose("capped", 1, max_cluster_size=size)
+            expected = oracle.strongest(*problem.dense, first, copies * len(first), size)
+            chosen = problem.choose("strongest", copies, max_cluster_size=size)
+            np.testing.assert_array_equal(chosen, expected)
+
+
+def test_strongest_loses_no_label_and_fills_clusters_alike_within_its_budget():
+    for problem in random_problems(14, 300):
+        chosen = problem.choose("strongest", 2)
+        first = problem.choose("capped", 1)
+        assert (chosen >= first).all()
+        assert chosen.sum() <= 2 * len(chosen)
+        # A cluster that was filled is as large as any other, or has no candidate left.
+        sizes, candidates = chosen.sum(axis=0), (problem.dense[0] > 0) & ~chosen
+        filled = sizes > first.sum(axis=0)
+        if filled.any():
+            common = sizes[filled].max()
+            assert all(sizes[c] >= common or not candidates[:, c].any() for c in range(len(sizes)))
+
+
+def test_strongest_gives_a_cluster_to_the_labels_with_most_documents_there():
+    # Clusters 0 and 1; label 0 is frequent in both, label 1 in cluster 1, label 2 seldom in 0.
+    Y = np.array([[1, 0, 0]] * 3 + [[1, 1, 0]] * 2 + [[0, 1, 0], [0, 0, 1]])
+    matched = sp.csr_array(np.eye(2)[[0, 0, 0, 1, 1, 1, 0]])
+    counted = assignment.co_occurrence(sp.csr_array(Y), matched)
+    result = assignment.strongest(counted, LabelClusters.from_partition([1, 1, 1], 2), 2)
+    assert as_dense(result.clusters).tolist() == [[True, True], [False, True], [True, False]]
+    assert (result.reached_before, result.reached_after) == (5, 9)
+
+
 def test_random_keeps_the_present_cluster_and_adds_different_ones():
     for problem in random_problems(10, 200):
         for copies in (1, 2, 3):
@@ -277,6 +314,7 @@ def test_the_report_holds_the_reached_before_and_after(name: str):
         assert result.reach_after == result.reached_after / max(1, n_positives)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", METHODS)
 def test_the_result_does_not_depend_on_the_number_of_threads(name: str):
     problem = big_problem()
@@ -335,7 +373,7 @@ def test_bad_arguments_are_named():
     with pytest.raises(ValueError, match="copies must be at least 1, got 0"):
         assignment.random(counted, present, 0)
     smallest = rf"max_cluster_size=0 .* at least {problem.smallest_size}"
-    for method in (assignment.capped, assignment.adaptive):
+    for method in (assignment.capped, assignment.adaptive, assignment.strongest):
         with pytest.raises(ValueError, match=smallest):
             method(counted, present, 2, max_cluster_size=0)
     with pytest.raises(ValueError, match="present has"):
@@ -363,14 +401,17 @@ def test_counts_that_do_not_fit_the_documents_are_refused():
 def test_a_plan_passes_everything_on():
     problem = big_problem(300, 400, 10)
     counted, present = problem.counted, problem.clusters
+    tree = LabelTree.uniform(present.n_clusters)
     plans = [AssignmentPlan("random", 2), AssignmentPlan("capped", 2, 45)]
     for plan in plans:
         for seed in (0, 7):
-            made = plan.assign(counted, present, Run(seed))
+            made = plan.assign(counted, present, tree, Run(seed))
             expected = METHODS[plan.method](
                 counted, present, 2, max_cluster_size=plan.max_cluster_size, seed=seed
             )
             np.testing.assert_array_equal(made.clusters.labels, expected.clusters.labels)
-    random = [plans[0].assign(counted, present, Run(seed)).clusters.labels for seed in (0, 7)]
+    random = [
+        plans[0].assign(counted, present, tree, Run(seed)).clusters.labels for seed in (0, 7)
+    ]
     assert not np.array_equal(*random)
-    assert plans[1].assign(counted, present, Run()).clusters.sizes.max() <= 45
+    assert plans[1].assign(counted, present, tree, Run()).clusters.sizes.max() <= 45

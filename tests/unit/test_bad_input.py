@@ -12,7 +12,7 @@ X, Y = DATA.X.toarray(), DATA.Y.toarray()
 
 
 def small_model(**parameters):
-    return XRLinear(**{"max_leaf_size": 3, "beam_size": 2, **parameters})
+    return XRLinear(**{"max_leaf_size": 3, "beam_size": 2, "senses": "none", **parameters})
 
 
 @pytest.fixture(scope="module")
@@ -138,7 +138,7 @@ def test_no_documents_are_refused():
     ids=str,
 )
 def test_names_that_do_not_fit_are_refused_before_training(names, sentence, monkeypatch):
-    monkeypatch.setattr("polyseme.estimators.partitioned.disentangle", pytest.fail)
+    monkeypatch.setattr("polyseme.estimators.learning.disentangle", pytest.fail)
     assert sentence in refused(small_model().fit, X, Y, **names)
 
 
@@ -182,8 +182,8 @@ def test_training_that_runs_out_of_numbers_is_refused(monkeypatch):
     train = _native.train_clusters
 
     def overflowing(*arguments, **named):
-        arrays = train(*arguments, **named)
-        return {**arrays, "bias": np.full_like(arrays["bias"], np.nan)}
+        arrays, draft = train(*arguments, **named)
+        return {**arrays, "bias": np.full_like(arrays["bias"], np.nan)}, draft
 
     monkeypatch.setattr(_native, "train_clusters", overflowing)
     model = small_model()

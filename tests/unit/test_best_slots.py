@@ -1,16 +1,17 @@
 """The slot that a document goes to."""
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from polyseme.inputs.sparse_rows import SparseRows
 from polyseme.partition.label_clusters import LabelClusters
 from polyseme.senses.best_slots import best_slots
+from tests.examples import examples
 from tests.oracles.best_slots import best_slot
 
 
-@settings(max_examples=80, deadline=None)
+@examples(80)
 @given(st.integers(0, 2**32 - 1), st.booleans())
 def test_the_best_slot_is_that_of_the_plain_twin(seed, by_slot):
     rng = np.random.default_rng(seed)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from polyseme.text.calibration import (
@@ -14,6 +14,7 @@ from polyseme.text.calibration import (
     measure_cut,
     reliability,
 )
+from tests.examples import examples
 
 
 def drawn(n, seed=0, power=3.0):
@@ -37,7 +38,7 @@ def test_probabilities_come_close_to_the_truth_on_data_not_seen(n, method, most_
     assert abs(calibration(0.3) - 0.3**3) < 0.05
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(
     st.lists(st.tuples(st.floats(-3, 3, width=32), st.booleans()), max_size=30),
     st.lists(st.floats(-5, 5), min_size=1, max_size=20),
@@ -67,7 +68,7 @@ def test_scores_that_say_nothing_get_the_overall_share():
     assert Calibration.fit([], [])([0.3, 2.0]).tolist() == [0.3, 1.0]
 
 
-@settings(max_examples=80, deadline=None)
+@examples(80)
 @given(
     st.lists(st.tuples(st.sampled_from([0.1, 0.2, 0.5, 0.9]), st.booleans()), min_size=1),
     st.floats(0.05, 1),
@@ -142,7 +143,7 @@ def test_probabilities_are_set_right_and_different_ones_stay_different():
     assert (np.diff(beyond) > 0).all()
 
 
-@settings(max_examples=20, deadline=None)
+@examples(20)
 @given(seed=st.integers(0, 2**32 - 1), power=st.floats(0.3, 3))
 def test_many_probabilities_are_set_right_by_groups_and_the_curve_rises_everywhere(seed, power):
     rng = np.random.default_rng(seed)

@@ -82,6 +82,7 @@ def test_a_warning_becomes_a_note_on_stderr():
     assert result.stdout == "done\n"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
 @pytest.mark.parametrize("arguments", [("list",), ("list", "--json")])
 def test_a_full_device_behind_stdout_is_said_to_be_that(arguments):
@@ -100,6 +101,7 @@ def run_with_closed(streams, *arguments):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="needs a shell")
 @pytest.mark.parametrize(
     "arguments", [("datasets", "list"), ("datasets", "list", "--json"), ("-h",)]
@@ -111,12 +113,14 @@ def test_a_stdout_that_is_closed_is_one_sentence(arguments):
     assert done.stderr.count("\n") == 1
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="needs a shell")
 def test_a_stderr_that_is_closed_changes_nothing_but_what_is_seen():
     assert run_with_closed("2>&-", "datasets", "list").stdout
     assert run_with_closed("2>&-", "datasets", "info", "nothing").returncode == 2
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="needs a shell")
 def test_a_stdin_that_is_closed_is_one_sentence(tmp_path):
     texts = ["a fish tank", "a battle tank", "fish swim", "battle of armour"]

@@ -9,16 +9,15 @@ import json
 import tracemalloc
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from polyseme.text import Record, open_corpus
 from polyseme.text.corpora import is_corpus, read_vocabulary
 from polyseme.text.corpora.records import guess_separator, split_labels
+from tests.examples import examples
 
-quick = settings(
-    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+quick = examples(30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 character = st.characters(exclude_categories=["Cs"], exclude_characters="\0\r")
 cell = st.text(character, max_size=12)
 label = st.text(st.characters(categories=["L", "N"]), min_size=1, max_size=6)
@@ -341,6 +340,7 @@ def test_missing_pyarrow_is_said_with_what_to_install(tmp_path, monkeypatch):
 # Memory
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["a.csv", "a.jsonl"])
 def test_a_large_file_is_read_one_document_at_a_time(tmp_path, name):
     line = (

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from polyseme import XRLinear, estimate_training, load
@@ -15,6 +15,7 @@ from polyseme.inputs.sparse_rows import SparseRows
 from polyseme.machine.run import Run
 from polyseme.partition.label_tree import LabelTree
 from polyseme.training.cross_matching import cross_match, split_into_folds, usable_folds
+from tests.examples import examples
 from tests.oracles.cross_matching import cross_match as match_one_by_one
 from tests.small_data import two_senses
 from tests.small_problems import documents, pattern, random_problem, sparse
@@ -49,7 +50,8 @@ class Recorder:
 
 
 def small_model(**parameters):
-    return XRLinear(**{"max_leaf_size": 8, "beam_size": 2, "verbose": 0} | parameters)
+    usual = {"max_leaf_size": 8, "beam_size": 2, "senses": "none", "verbose": 0}
+    return XRLinear(**usual | parameters)
 
 
 def assert_same_model(one, other):
@@ -68,7 +70,7 @@ def assert_same_model(one, other):
 
 
 @given(st.integers(2, 40), st.integers(0, 2**31 - 1), st.data())
-@settings(max_examples=50, deadline=None)
+@examples(50)
 def test_every_document_is_in_one_fold_and_folds_are_of_one_size(n_documents, seed, data):
     n_folds = data.draw(st.integers(2, n_documents))
     folds = split_into_folds(n_documents, n_folds, seed)
@@ -94,7 +96,7 @@ def test_another_seed_gives_other_folds():
     st.sampled_from(["teacher-forcing", "both"]),
     st.data(),
 )
-@settings(max_examples=15, deadline=None)
+@examples(15)
 def test_matches_are_those_of_the_documents_one_by_one(seed, n_documents, training_rows, data):
     n_folds = data.draw(st.integers(2, n_documents))
     X, targets = random_problem(np.random.default_rng(seed), n_documents, n_labels=8)
@@ -164,6 +166,7 @@ def test_empty_documents_and_documents_without_labels_are_no_trouble(parameters)
         assert (model.predict_top_k(X, 1)[0] >= 0).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "parameters",
     [
@@ -209,7 +212,6 @@ def test_the_matcher_is_trained_once_where_drafts_of_folds_choose_the_slots():
         "Training the matcher again",
         "Training the ranker",
         "Learning the order",
-        "Finding senses",
     ]
 
 

@@ -150,6 +150,7 @@ def try_all(kind):
     print(n_read, n_refused)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", FORMATS)
 def test_no_damage_gets_past_the_checks(kind):
     # Not in this process: what is to be shown is that it does not die.

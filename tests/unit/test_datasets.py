@@ -6,13 +6,14 @@ import zipfile
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from polyseme import XRLinear
 from polyseme.cost.estimate import estimate_training
 from polyseme.datasets import Dataset, load, load_folder, read_xmc_text, write_xmc_text, xmc_text
 from polyseme.inputs.labels import are_mostly_absent
+from tests.examples import examples
 from tests.oracles.text_format import read_text, write_text
 
 needs_permissions = pytest.mark.skipif(
@@ -62,9 +63,7 @@ def texts(draw):
     return "\n".join([f"{len(lines)} {n_features} {n_labels}", *lines]) + ending
 
 
-@settings(
-    max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@examples(80, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(text=texts(), n_threads=st.sampled_from([1, 3]), zipped=st.booleans())
 def test_the_native_reader_agrees_with_the_line_by_line_one(tmp_path, text, n_threads, zipped):
     file = tmp_path / "data"
@@ -154,9 +153,7 @@ def test_reading_needs_a_thread_and_a_file(tmp_path):
 # Text: writing
 
 
-@settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@examples(40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data(), name=st.sampled_from(["data.txt", "data.txt.gz"]))
 def test_what_is_written_is_read_back_bit_for_bit(tmp_path, data, name):
     n_rows, n_features, n_labels = data.draw(st.tuples(*[st.integers(1, 5)] * 3))

@@ -77,6 +77,7 @@ def test_training_and_test_texts_do_not_overlap():
     assert not set(make_corpus(1000, seed=0).texts) & set(make_corpus(300, seed=1).texts)
 
 
+@pytest.mark.slow
 def test_two_clusters_a_label_find_more_than_one(result):
     plain, disentangled = result.accuracy["plain"], result.accuracy["disentangled"]
     assert disentangled["P@3"] > plain["P@3"]
@@ -84,6 +85,7 @@ def test_two_clusters_a_label_find_more_than_one(result):
     assert disentangled["ambiguous@5"] > plain["ambiguous@5"]
 
 
+@pytest.mark.slow
 def test_the_ambiguous_labels_are_found_and_hardly_any_others(result):
     assert set(result.found) <= set(AMBIGUOUS_LABELS)
     assert len(result.found) >= 14
@@ -92,11 +94,13 @@ def test_the_ambiguous_labels_are_found_and_hardly_any_others(result):
     assert len(AMBIGUOUS_LABELS) < result.n_judged_labels <= result.n_labels
 
 
+@pytest.mark.slow
 def test_the_right_sense_is_named_far_more_often_than_by_a_constant_answer(result):
     assert result.right > 90
     assert result.constant < 65
 
 
+@pytest.mark.slow
 def test_all_ambiguous_labels_of_test_texts_count_for_the_right_sense(result):
     assert set(result.right_by_label) == set(AMBIGUOUS_LABELS)
     n_texts = Counter(
@@ -134,6 +138,7 @@ def test_senses_stand_for_true_ones_one_for_one():
     assert _one_for_one([Counter()]) == {}
 
 
+@pytest.mark.slow
 def test_shown_are_three_labels_with_named_senses_that_truly_differ(result):
     assert len(result.shown) == 3
     for label, found in result.shown.items():
@@ -144,6 +149,7 @@ def test_shown_are_three_labels_with_named_senses_that_truly_differ(result):
         assert len({truths.most_common(1)[0][0] for _, truths in found}) == 2
 
 
+@pytest.mark.slow
 def test_a_shown_sense_has_the_true_senses_of_all_its_training_texts(result):
     training = make_corpus(result.n_training_texts, seed=0)
     for label, found in result.shown.items():
@@ -159,7 +165,7 @@ def test_only_ambiguous_labels_count_for_how_many_of_them_are_found():
         assert figures["ambiguous@5"] == pytest.approx(found)
 
 
-def test_the_model_to_look_at_and_to_serve_has_default_settings(monkeypatch):
+def test_the_model_to_look_at_and_to_serve_has_default_settings_but_for_its_copies(monkeypatch):
     asked = []
 
     def few_texts(n_texts, seed):
@@ -169,16 +175,18 @@ def test_the_model_to_look_at_and_to_serve_has_default_settings(monkeypatch):
     monkeypatch.setattr(text_model, "make_corpus", few_texts)
     model = text_model.train_text_model(seed=5, n_threads=1)
     assert asked == [(3000, 5)]
-    as_given = XRLinear(random_state=5, n_jobs=1, verbose=0)
+    as_given = XRLinear(copies=2, random_state=5, n_jobs=1, verbose=0)
     assert model.classifier_.get_params() == as_given.get_params()
 
 
+@pytest.mark.slow
 def test_only_the_comparison_of_clusters_has_settings_of_its_own(result):
     settings = result.model.classifier_.get_params()
     assert settings["beam_size"] != NARROW["beam_size"]
     assert settings["senses"] == "induce"
 
 
+@pytest.mark.slow
 def test_the_result_does_not_depend_on_the_number_of_threads(result):
     other = run_demo(seed=0, n_threads=1)
     assert other.accuracy == result.accuracy

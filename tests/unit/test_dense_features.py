@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import polyseme
@@ -14,6 +14,7 @@ from polyseme.backbones.linear.weights import LinearTraining, LinearWeights
 from polyseme.inputs.documents import Documents
 from polyseme.inputs.sparse_rows import SparseRows
 from polyseme.machine.run import Run
+from tests.examples import examples
 from tests.oracles import slot_solver as oracle
 from tests.oracles.beam_search import dense_weights
 from tests.small_problems import clusters_of, pattern, random_problem
@@ -40,14 +41,14 @@ def train(documents, Y, clusters, *, rows=None, own=None, n_threads=1, only=None
         Run(0, n_threads),
         own_documents=None if own is None else pattern(own),
         only=only,
-    )
+    )[0]
 
 
 def all_in_one(Y):
     return clusters_of(range(Y.shape[1]), n_labels=Y.shape[1])
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(
     seed=st.integers(0, 2**32 - 1),
     n_documents=st.integers(1, 23),

@@ -1,12 +1,13 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from polyseme.inputs.documents import Documents
 from polyseme.inputs.features import check_features
 from polyseme.inputs.sparse_rows import SparseRows
+from tests.examples import examples
 
 
 def block(n_rows: int, n_columns: int, seed: int = 0) -> np.ndarray:
@@ -79,7 +80,7 @@ def test_documents_in_different_forms_cannot_be_stacked():
         Documents.stack([Documents(sparse(2, 3)), Documents(dense=block(2, 3))])
 
 
-@settings(max_examples=50, deadline=None)
+@examples(50)
 @given(st.integers(0, 4), st.integers(0, 4), st.integers(0, 8))
 def test_a_layout_changes_the_form_and_no_number(n_sparse, n_dense, n_sparse_after):
     n_features = n_sparse + n_dense

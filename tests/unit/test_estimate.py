@@ -65,6 +65,7 @@ LARGER = {
 }
 # Larger trees have smaller clusters, and documents share the entries of X: these may fall.
 MAY_FALL = {
+    ("level_sizes", "Choosing C"),
     ("level_sizes", "Training the ranker"),
     ("level_sizes", "Learning the order"),
     ("n_documents", "prediction"),
@@ -133,7 +134,7 @@ def test_a_range_holds_its_figure():
 
 
 def test_a_small_job_is_tried_whole_and_its_model_size_is_exact():
-    data = two_senses()
+    data = two_senses(8, n_documents=1000)
     X, Y = data.X, data.Y
     model = XRLinear(max_leaf_size=2, branching=2, n_jobs=1, verbose=0)
     found = estimate_training(model, X, Y)
@@ -368,7 +369,7 @@ def test_fewer_copies_are_no_advice_where_the_tree_needs_most():
     for phase, is_named in ((phases.TRAINING_RANKER, True), (phases.LABEL_TREE, False)):
         said = verdict(model, replace(found, peak_phase=phase))
         assert f"{phase} needs most" in said
-        assert ("fewer --copies than 2" in said) == is_named
+        assert ("fewer --copies than 3" in said) == is_named
 
 
 def test_a_control_group_limits_what_is_available(tmp_path, monkeypatch):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -189,3 +191,20 @@ def test_the_objective_of_each_round_stands_before_and_after():
     assert isinstance(table, Table)
     assert table.rows[0] == ["round 1", "10.00", "15.00"]
     assert table.rows[3] == ["round 4", "40.00", "45.00"]
+
+
+def test_edges_train_once_for_both_orders_and_leave_the_model_as_it_was(problem, monkeypatch):
+    fit, fitted = Problem.fit, []
+    monkeypatch.setattr(Problem, "fit", lambda *a: (fitted.append(fit(*a)), fitted[-1])[1])
+    methods = methods_of("edges", problem)
+    assert len(methods) == 8
+    figures = {}
+    for order in ("product", "learned"):
+        method = methods[f"strongest, shared, {order}"]
+        method = replace(method, parameters={**method.parameters, **SMALL})
+        figures[order] = method.run(problem, method, 0)
+    assert len(fitted) == 1
+    assert fitted[0].ordering_ is not None
+    assert fitted[0].slot_weights == "shared"
+    assert figures["product"]["hits"] != figures["learned"]["hits"]
+    assert figures["learned"]["hits"] == measure(fitted[0], problem)["hits"]

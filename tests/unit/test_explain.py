@@ -9,11 +9,12 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from polyseme import XRLinear
 from polyseme.senses.explain import explain
+from tests.examples import examples, so_many
 from tests.oracles import explain as oracle
 from tests.oracles.beam_search import dense_weights
 from tests.oracles.merging import merge_slots
@@ -21,12 +22,13 @@ from tests.small_data import two_senses
 from tests.small_problems import documents, random_problem
 from tests.without_weights import without_weights
 
-ACTIVATIONS = ["l3-hinge", "sigmoid", "none"]
+ACTIVATIONS = ["l3-hinge", "l2-hinge", "sigmoid", "none"]
 
 
-def small_model(seed=0, **parameters):
-    X, Y = random_problem(np.random.default_rng(seed), n_labels=12, signed=True)
-    chosen = {"max_leaf_size": 2, "branching": 2, "beam_size": 3, "verbose": 0, **parameters}
+def small_model(seed=0, n_documents=80, **parameters):
+    X, Y = random_problem(np.random.default_rng(seed), n_documents, n_labels=12, signed=True)
+    usual = {"max_leaf_size": 2, "branching": 2, "beam_size": 3, "verbose": 0}
+    chosen = {**usual, "ordering": "product", "senses": "none", **parameters}
     # Beside bytes the numbers of a dense block are rounded; beside floats they are exact.
     is_exact = chosen.get("weight_bits", 8) == 32
     features = (sp.csr_array(X[:, :8]), X[:, 8:]) if is_exact else sp.csr_array(X)
@@ -40,7 +42,7 @@ def margins_of(explanation):
             yield from (step.margin for step in slot.path)
 
 
-@settings(max_examples=15, deadline=None)
+@examples(15, few=5)
 @given(
     st.integers(0, 20),
     st.sampled_from(ACTIVATIONS),
@@ -108,9 +110,9 @@ def test_contributions_add_up_to_the_margin(activation, n_features):
 
 @pytest.mark.parametrize("activation", ACTIVATIONS)
 def test_the_best_labels_are_explained_with_their_scores(activation):
-    model, X = small_model(activation=activation)
+    model, X = small_model(activation=activation, ordering="learned")
     labels, scores = model.predict_top_k(X, 3)
-    for row in range(len(X)):
+    for row in range(so_many(len(X), 15)):
         found = explain(model, X[row : row + 1], n_labels=3)
         assert [one.label for one in found.labels] == labels[row].tolist()
         assert [one.score for one in found.labels] == pytest.approx(scores[row], rel=1e-5)
@@ -118,7 +120,7 @@ def test_the_best_labels_are_explained_with_their_scores(activation):
 
 @pytest.mark.parametrize("ordering", ["learned", "product"])
 def test_a_label_that_was_not_reached_has_no_scores_and_no_order(ordering):
-    model, X = small_model(ordering=ordering)
+    model, X = small_model(n_documents=400, ordering=ordering)
     found = explain(model, X[:1], range(12)).labels
     assert any(one.slots for one in found)
     assert not all(one.slots for one in found)
@@ -142,7 +144,7 @@ def test_without_a_learned_order_the_score_is_the_bare_score(merge):
 
 def test_the_slot_of_the_right_sense_gives_most_of_the_score():
     data = two_senses(n_documents=1200)
-    model = XRLinear(max_leaf_size=10, beam_size=2, verbose=0).fit(data.X, data.Y)
+    model = XRLinear(copies=2, max_leaf_size=10, beam_size=2, verbose=0).fit(data.X, data.Y)
     labels, _ = model.predict_top_k(data.X_test, 1)
     true = data.Y_test.toarray().argmax(axis=1)
     ambiguous = np.flatnonzero((labels[:, 0] == true) & (true < 32))[:40].tolist()
@@ -166,7 +168,7 @@ def test_the_slot_of_the_right_sense_gives_most_of_the_score():
 def test_the_slots_of_a_label_are_explained_best_first():
     model, X = small_model(beam_size=6)
     n_told_apart = 0
-    for row in range(len(X)):
+    for row in range(so_many(len(X), 15)):
         for label in explain(model, X[row : row + 1], n_labels=12).labels:
             scores = [slot.score for slot in label.slots]
             assert scores == sorted(scores, reverse=True)

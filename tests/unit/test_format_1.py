@@ -145,6 +145,7 @@ def test_fan_outs_that_do_not_fit_are_refused(folder, fan_outs):
     assert "fan_outs is " in refused(folder)
 
 
+@pytest.mark.slow
 def test_more_fan_outs_than_any_tree_has_are_refused_at_once(folder):
     for fan_out in (1, 2):
         edit_description(folder, fan_outs=[16, *[fan_out] * 200_000])

@@ -62,3 +62,8 @@ def test_it_has_the_order_of_the_bare_product_whether_it_was_saved_again_or_not(
         assert model.ordering_ is None
         assert model.ordering == "product"
         assert model.get_params()["ordering"] == "product"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_model_from_before_there_were_other_trees_has_a_balanced_one(kind):
+    assert classifier_of(polyseme.load(MODELS / kind)).tree == "balanced"

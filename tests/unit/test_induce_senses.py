@@ -100,6 +100,7 @@ def test_what_goes_with_a_sense_is_of_its_topic_and_never_the_label_itself(layer
             assert PROBLEM.Y[PROBLEM.topic == topic, best].any()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_meanings", [3, 4, 5])
 def test_more_meanings_are_found_as_well(n_meanings):
     problem = topics_with_meanings((n_meanings,) * 6, seed=n_meanings)
@@ -112,6 +113,7 @@ def test_more_meanings_are_found_as_well(n_meanings):
         assert agreement(problem.topic[own], found) > 0.9 * n_senses[label] / n_meanings
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["text", "embedding"])
 def test_documents_with_one_label_each_are_told_apart_by_what_they_say(form):
     problem = topics_with_meanings((2,) * 10, n_plain=2, per_topic=120, labels_each=1)
@@ -159,6 +161,7 @@ def test_labels_with_few_documents_are_not_judged():
     assert few is None or few < 0.5
 
 
+@pytest.mark.slow
 def test_two_languages_are_not_two_meanings():
     problem = topics_with_meanings((2,) * 12, n_languages=2, per_topic=60, seed=1)
     layer = induced(problem)
@@ -169,11 +172,13 @@ def test_two_languages_are_not_two_meanings():
         assert agreement(problem.topic[own], found) > 0.95
 
 
+@pytest.mark.slow
 def test_senses_are_the_same_for_any_number_of_threads(layer):
     for n_threads in (1, 5):
         assert_same(induced(PROBLEM, n_threads), layer)
 
 
+@pytest.mark.slow
 def test_the_seed_decides_what_is_left_to_chance(layer):
     other = induced(PROBLEM, seed=1)
     assert other.calibration != layer.calibration
@@ -202,6 +207,7 @@ def test_what_was_learned_of_ambiguity_stays_when_documents_are_added(layer):
     assert shown(later) == []
 
 
+@pytest.mark.slow
 def test_a_model_predicts_the_same_with_senses_and_without():
     settings = {"max_leaf_size": 16, "beam_size": 3, "verbose": 0, "n_jobs": 2}
     models = [

@@ -67,6 +67,7 @@ def test_the_ambiguous_labels_of_the_corpus_are_shown_with_senses(model):
     assert_sound(model)
 
 
+@pytest.mark.slow
 def test_senses_are_the_same_for_any_number_of_threads(model, X):
     for n_jobs in (1, 3):
         assert_same_layer(trained(X, n_jobs=n_jobs), model)
@@ -113,6 +114,7 @@ def test_an_unknown_way_to_find_senses_is_refused(X):
         trained(X, senses="guess")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["both", "dense"])
 def test_dense_features_have_senses_too(X, form, tmp_path):
     dense = TruncatedSVD(32, random_state=0).fit_transform(X).astype(np.float32)
@@ -127,6 +129,7 @@ def test_dense_features_have_senses_too(X, form, tmp_path):
     assert suggest(loaded, given, 5, None) == suggest(model, given, 5, None)
 
 
+@pytest.mark.slow
 def test_a_backbone_without_weights_has_the_same_senses(model, X, tmp_path):
     with toy_backbone.installed(tmp_path) as estimator:
         assert_same_layer(trained(X, estimator), model)

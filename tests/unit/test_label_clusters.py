@@ -1,10 +1,11 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from polyseme.partition.label_clusters import LabelClusters
+from tests.examples import examples
 
 # Label 0 in clusters 0 and 2, label 1 in cluster 2, label 2 in cluster 0; cluster 1 is empty.
 MATRIX = np.array([[1, 0, 1], [0, 0, 1], [1, 0, 0]])
@@ -22,7 +23,7 @@ def test_slots_are_the_entries_of_the_matrix_cluster_by_cluster():
     assert clusters.slots_of(2).tolist() == [1]
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(
     seed=st.integers(0, 2**32 - 1),
     shape=st.tuples(st.integers(1, 9), st.integers(1, 9)),

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from polyseme.experiments import label_fusion
@@ -14,6 +14,7 @@ from polyseme.experiments.label_fusion import (
     group_labels,
 )
 from polyseme.inputs.sparse_rows import SparsePattern
+from tests.examples import examples
 from tests.small_data import topics
 
 
@@ -27,9 +28,10 @@ def one_document_a_label(n_labels, n_topics):
     return sp.csr_array(X), sp.csr_array(np.eye(n_labels, dtype=np.float32))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", MODES)
 @given(n_labels=st.integers(1, 90), n_fused=st.integers(1, 12), seed=st.integers(0, 3))
-@settings(max_examples=15, deadline=None)
+@examples(15)
 def test_all_fused_labels_but_one_have_exactly_so_many_parts(mode, n_labels, n_fused, seed):
     data = topics(n_labels, n_documents=n_labels)
     numbers = group_labels(data.X, data.Y, n_fused, mode, seed=seed)
@@ -108,9 +110,10 @@ def test_fusing_leaves_the_matrix_as_it_was():
     assert np.array_equal(before, Y.toarray())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", MODES)
 @given(n_parts=st.integers(2, 4), least=st.integers(1, 14), seed=st.integers(0, 3))
-@settings(max_examples=15, deadline=None)
+@examples(15)
 def test_half_of_the_frequent_labels_are_fused_and_the_others_keep_their_order(
     mode, n_parts, least, seed
 ):

@@ -1,10 +1,12 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from polyseme.machine.run import Run
 from polyseme.partition.label_tree import LabelTree
+from polyseme.partition.trees import balanced
+from tests.examples import examples
 from tests.oracles.label_features import label_features
 from tests.oracles.label_tree import partition
 from tests.small_problems import documents, pattern
@@ -21,7 +23,7 @@ def unit_rows(rng, n_labels, n_features, density=0.5):
 def build(features, seed=0, n_threads=1, **how):
     """Build a tree of labels that have one document each, with these features."""
     one_each = pattern(np.eye(len(features)))
-    return LabelTree.build(documents(features), one_each, run=Run(seed, n_threads), **how)
+    return balanced.build(documents(features), one_each, run=Run(seed, n_threads), **how)
 
 
 def fan_outs(tree):
@@ -51,7 +53,7 @@ def test_the_shape_keeps_fan_outs_and_leaf_sizes_within_their_bounds(
     assert tree.n_clusters == 1 or tree.n_clusters * max_leaf_size < 2 * n_labels
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(
     seed=st.integers(0, 2**32 - 1),
     n_labels=st.integers(1, 70),
@@ -80,7 +82,7 @@ def test_every_label_is_in_one_leaf_and_leaves_are_equally_large(
         assert leaf == sorted(leaf)
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@examples(60, derandomize=True)
 @given(
     seed=st.integers(0, 2**32 - 1),
     shape=st.tuples(st.integers(20, 60), st.integers(12, 18), st.integers(2, 60)),
@@ -111,7 +113,7 @@ def test_the_tree_is_that_of_plain_two_means_on_dense_label_features(
     Y = rng.random((n_documents, n_labels)) < density
     limits = {"max_features": max_features, "max_documents": max_documents}
     how = {"sample_size": sample_size, "max_iter": max_iter}
-    tree, clusters = LabelTree.build(
+    tree, clusters = balanced.build(
         documents(X),
         pattern(Y),
         branching=4,
@@ -140,6 +142,7 @@ def test_labels_of_one_topic_end_up_in_one_leaf():
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_threads", [2, 5])
 @pytest.mark.parametrize("density", [0.02, 0.5])
 def test_the_tree_does_not_depend_on_the_number_of_threads(n_threads, density):
@@ -212,7 +215,7 @@ def parent_of(tree, level, node):
     return parent
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(
     seed=st.integers(0, 2**32 - 1),
     n_levels=st.integers(0, 4),
@@ -234,7 +237,7 @@ def test_ancestors_are_the_nodes_above_any_of_a_documents_clusters(seed, n_level
         assert found.n_stored == expected.sum()
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(seed=st.integers(0, 2**32 - 1), n_levels=st.integers(0, 4))
 def test_every_way_through_a_tree_tells_the_same(seed, n_levels):
     tree = random_tree(np.random.default_rng(seed), n_levels)

@@ -38,7 +38,11 @@ def generated(n_documents, seed=0, underrated=UNDERRATED):
     facts = np.stack([of_name[name] for name in FACTS], axis=-1).astype(np.float32)
     likely = 1 / (1 + np.exp(-log_odds))
     is_true = rng.random(labels.shape) < likely
-    return Candidates(labels.astype(np.int32), facts), truth_of(labels, is_true), likely
+    return all_candidates(labels.astype(np.int32), facts), truth_of(labels, is_true), likely
+
+
+def all_candidates(labels, facts):
+    return Candidates(labels, facts, (labels >= 0).sum(axis=1))
 
 
 def truth_of(labels, is_true):
@@ -121,13 +125,14 @@ def with_hits(n_right, n_wrong=1000):
     flat = labels.reshape(-1)
     flat[n_right + n_wrong :] = -1
     is_true = (np.arange(len(flat)) < n_right).reshape(labels.shape)
-    return Candidates(labels, facts), truth_of(labels, is_true)
+    return all_candidates(labels, facts), truth_of(labels, is_true)
 
 
 def test_with_too_few_right_or_wrong_candidates_nothing_is_learned():
     assert learn_ordering(*with_hits(FEWEST_HITS - 1)) is None
     assert learn_ordering(*with_hits(1000, FEWEST_HITS - 1)) is None
-    nothing = Candidates(np.full((9, 20), -1, np.int32), np.zeros((9, 20, len(FACTS)), np.float32))
+    facts = np.zeros((9, 20, len(FACTS)), np.float32)
+    nothing = all_candidates(np.full((9, 20), -1, np.int32), facts)
     assert learn_ordering(nothing, pattern(np.zeros((9, LABELS)))) is None
 
 
@@ -141,6 +146,7 @@ def test_facts_that_are_no_numbers_teach_nothing(bad):
 def test_what_stands_where_there_is_no_label_does_not_matter():
     candidates, truth, _ = generated(300)
     candidates.labels[:, 15:] = -1
+    candidates.n_candidates[:] = 15
     expected = learn_ordering(candidates, truth)
     candidates.facts[:, 15:] = np.nan
     found = learn_ordering(candidates, truth)

@@ -1,16 +1,20 @@
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+import scipy.sparse as sp
+from hypothesis import given
 from hypothesis import strategies as st
 
 from polyseme.backbones.linear.matcher import LinearTreeMatcher
 from polyseme.backbones.linear.weights import LinearTraining, LinearWeights
 from polyseme.backbones.protocols import ModelShape
 from polyseme.files.stored_model import StoredModel
+from polyseme.inputs.sparse_rows import SparseRows
 from polyseme.machine.run import Run
 from polyseme.partition.label_tree import LabelTree
+from tests.examples import examples
 from tests.oracles.beam_search import dense_weights
 from tests.small_problems import (
     clusters_of,
@@ -18,6 +22,7 @@ from tests.small_problems import (
     pattern,
     random_features,
     random_problem,
+    sparse,
     train_slots,
 )
 
@@ -228,7 +233,7 @@ def test_read_only_arrays_are_welcome(problem):
 
 
 @given(st.integers(0, 10**6), st.sampled_from([8, 32]))
-@settings(max_examples=25, deadline=None)
+@examples(25)
 def test_retrained_clusters_are_new_and_all_others_stay_bit_for_bit(seed, weight_bits):
     rng = np.random.default_rng(seed)
     X, Y = random_problem(rng, n_documents=40, n_labels=9)
@@ -249,7 +254,7 @@ def test_retrained_clusters_are_new_and_all_others_stay_bit_for_bit(seed, weight
         LinearTraining(**how),
         Run(),
         only=is_changed,
-    )
+    )[0]
     after = before.with_clusters(part, is_changed)
     fresh = train_slots(X, Y, clusters, **how)
     kept = np.repeat(~is_changed, clusters.sizes)
@@ -263,3 +268,37 @@ def test_retrained_clusters_are_new_and_all_others_stay_bit_for_bit(seed, weight
 
 def _clusters(table):
     return clusters_of(*map(np.flatnonzero, table), n_labels=table.shape[1])
+
+
+@pytest.mark.parametrize("weight_bits", [8, 32])
+@pytest.mark.parametrize("sizes", [(5,), (2, 0, 3), (1,) * 70 + (300,), (0, 0)])
+def test_weights_from_elsewhere_are_packed_as_trained_ones_are(sizes, weight_bits):
+    random = np.random.default_rng(0)
+    n_slots = sum(sizes)
+    X, Y = random_problem(random, n_labels=max(1, n_slots))
+    first = np.cumsum([0, *sizes])
+    clusters = clusters_of(
+        *(range(a, b) for a, b in pairwise(first)),
+        n_labels=max(1, n_slots),
+    )
+    trained = train_slots(X, Y, clusters, weight_bits=weight_bits, min_weight=0.0)
+    packed = LinearWeights.from_rows(
+        trained.to_rows(), trained.bias, trained.slot_starts, weight_bits
+    )
+    for name, array in trained.to_arrays().items():
+        if name == "scales":  # the largest weight, and what it is divided by, round once more
+            np.testing.assert_allclose(getattr(packed, name), array, rtol=1e-6)
+        else:
+            np.testing.assert_array_equal(getattr(packed, name), array)
+
+
+def test_weights_from_elsewhere_that_do_not_fit_are_refused():
+    weights = sparse(np.ones((3, 4)))
+    bias = np.zeros(4, dtype=np.float32)
+    with pytest.raises(ValueError, match="slot starts do not fit"):
+        LinearWeights.from_rows(weights, bias, np.array([0, 3]))
+    with pytest.raises(ValueError, match="differ in slots"):
+        LinearWeights.from_rows(weights, bias[:3], np.array([0, 3]))
+    wide = SparseRows.from_scipy(sp.csr_matrix((1, 70_000), dtype=np.float32))
+    with pytest.raises(ValueError, match="more than 65536 slots"):
+        LinearWeights.from_rows(wide, np.zeros(70_000, dtype=np.float32), np.array([0, 70_000]))

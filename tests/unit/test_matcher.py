@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from polyseme.backbones.linear.matcher import DRAFT_ITER, LinearTreeMatcher
@@ -9,10 +9,11 @@ from polyseme.backbones.linear.weights import LinearTraining
 from polyseme.backbones.tasks import MatchingTask
 from polyseme.machine.run import Run
 from polyseme.partition.label_tree import LabelTree
+from tests.examples import examples
 from tests.oracles import beam_search as oracle
 from tests.small_problems import clusters_of, documents, pattern, random_problem, train_slots
 
-ACTIVATIONS = ["l3-hinge", "sigmoid", "none"]
+ACTIVATIONS = ["l3-hinge", "l2-hinge", "sigmoid", "none"]
 
 
 RUN = Run()
@@ -48,7 +49,7 @@ def assert_same_beams(found, expected):
             assert one[node] == pytest.approx(min(other.values()), rel=2e-4, abs=1e-5)
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(
     seed=st.integers(0, 2**32 - 1),
     fan_outs=st.sampled_from([(), (1,), (5,), (2, 3), (3, 1, 4), (2, 2, 2, 2), (40, 2)]),

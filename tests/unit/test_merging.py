@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from polyseme import XRLinear
@@ -9,6 +9,7 @@ from polyseme.estimators.predicting import top_k_of_rows
 from polyseme.inputs.sparse_rows import SparseRows
 from polyseme.machine.run import Run
 from polyseme.partition.merging import merge_slots
+from tests.examples import examples
 from tests.oracles import merging as oracle
 from tests.oracles.beam_search import beam_search, score_slots
 from tests.small_problems import clusters_of, documents, random_problem, sparse
@@ -51,7 +52,7 @@ def test_visits_are_counted_whatever_the_sign_of_their_scores(merge, expected):
     assert merged == [dict(zip([0, 2], expected, strict=True)), {}, {1: -1.0}]
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(seed=st.integers(0, 2**32 - 1), merge=st.sampled_from(MERGES))
 def test_merging_agrees_with_a_plain_loop(seed, merge):
     rng = np.random.default_rng(seed)
@@ -78,6 +79,7 @@ def overlapping_model(seed=0, *, n_documents=120, n_labels=40, **parameters):
         "copies": 3,
         "assignment": "closed_form",
         "ordering": "product",
+        "senses": "none",
         "n_jobs": 2,
         "verbose": 0,
     }
@@ -140,7 +142,7 @@ def test_more_labels_asked_for_than_there_are_leaves_places_empty():
 def test_labels_with_equal_scores_come_in_the_order_of_their_numbers():
     X, Y = random_problem(np.random.default_rng(1), n_labels=2)
     Y = Y[:, [0, 1, 0, 0, 1, 0]]  # labels 0, 2, 3 and 5 are one, and so are 1 and 4
-    model = XRLinear(copies=1, rounds=0, verbose=0).fit(X, Y)
+    model = XRLinear(copies=1, rounds=0, senses="none", verbose=0).fit(X, Y)
     for k in (1, 3, 6):
         labels, scores = model.predict_top_k(X, k)
         for row, row_scores in zip(labels, scores, strict=True):
@@ -167,6 +169,7 @@ def test_a_document_gets_the_same_labels_alone_and_in_company():
         np.testing.assert_array_equal(alone_scores[0], scores[i])
 
 
+@pytest.mark.slow
 def test_models_of_different_sizes_take_turns_without_disturbing_each_other():
     small, few = overlapping_model(n_labels=5, max_leaf_size=3)
     large, many = overlapping_model(n_labels=800, max_leaf_size=2)

@@ -3,7 +3,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import ndcg_score
 
@@ -21,6 +21,7 @@ from polyseme.metrics import (
     recall_at_k,
 )
 from polyseme.partition.label_clusters import LabelClusters
+from tests.examples import examples
 from tests.oracles import metrics as oracle
 
 # Two documents; hits are at places 1 and 3 of the first, and at place 2 of the second.
@@ -71,7 +72,7 @@ def problems(draw):
     return top, Y, rng
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(problems())
 def test_every_metric_agrees_with_its_plain_twin(problem):
     top, Y, rng = problem
@@ -264,7 +265,7 @@ def test_propensities_of_another_label_set_are_refused():
         psp_at_k(TOP, Y_TRUE, 1, weighted(1, 1, 1, 1))
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.integers(0, 2**32 - 1))
 def test_reach_agrees_with_its_plain_twin(seed):
     rng = np.random.default_rng(seed)

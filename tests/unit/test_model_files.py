@@ -257,6 +257,7 @@ for kind, last in itertools.product(("weights", "names"), (0, 100)):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_a_first_save_that_is_killed_does_not_stand_in_the_way(tmp_path):
     command = [sys.executable, "-c", KILLED_SAVES, str(tmp_path)]

@@ -1,15 +1,16 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from polyseme.inputs.names import Names, name_of, number_of
+from tests.examples import examples
 
 text = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
 int64 = st.integers(-(2**63), 2**63 - 1)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.one_of(st.lists(text, max_size=12), st.lists(int64, min_size=1, max_size=12)), st.data())
 def test_names_behave_as_the_list_they_were_made_from(items, data):
     names = Names.from_list(items)

@@ -2,13 +2,20 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from polyseme import _native
 from polyseme.inputs.documents import Documents
-from polyseme.ordering.facts import FACTS, N_CANDIDATES, Candidates, log_lengths
+from polyseme.ordering.facts import (
+    CANDIDATE_SHARE,
+    FACTS,
+    MOST_CANDIDATES,
+    Candidates,
+    log_lengths,
+)
 from polyseme.ordering.label_ordering import TABLES, LabelOrdering, table_shapes
+from tests.examples import examples
 from tests.oracles import ordering as oracle
 from tests.small_problems import sparse
 from tests.unit.test_ordered_predictions import RANGES, random_ordering
@@ -30,7 +37,7 @@ def candidates_with(*products):
     for i, row in enumerate(products):
         labels[i, : len(row)] = np.arange(len(row))
         facts[i, : len(row), list(FACTS).index("product")] = row
-    return Candidates(labels, facts)
+    return Candidates(labels, facts, np.minimum((labels >= 0).sum(axis=1), MOST_CANDIDATES))
 
 
 @pytest.mark.parametrize("curve", [[1, 0, 0, 0], [2, -1, 0.5, 1]])
@@ -49,7 +56,7 @@ def test_tables_without_anything_leave_the_order_of_the_products():
     np.testing.assert_allclose(scores[0], 1 / (1 + np.exp(-np.sort(products)[::-1])), rtol=1e-5)
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_values_are_those_of_plain_loops_within_and_beyond_the_knots(seed):
     rng = np.random.default_rng(seed)
@@ -64,7 +71,8 @@ def test_values_are_those_of_plain_loops_within_and_beyond_the_knots(seed):
 def test_tables_and_facts_are_those_that_the_plain_loops_know():
     assert tuple(FACTS) == oracle.FACTS
     assert TABLES == oracle.TABLES
-    assert N_CANDIDATES == oracle.N_CANDIDATES
+    assert MOST_CANDIDATES == oracle.MOST_CANDIDATES
+    assert np.float32(oracle.CANDIDATE_SHARE) == CANDIDATE_SHARE
 
 
 def test_a_dense_block_says_nothing_of_a_documents_length():
@@ -126,8 +134,8 @@ def test_a_predictor_refuses_an_ordering_or_counts_of_other_labels():
     X, counts = sparse(np.ones((1, 2))), np.zeros(1, dtype=np.float32)
     predictor = _native.Predictor(*parts, native_ordering())
     labels, facts = predictor.candidates(X, 1, "sum", counts, 1, None)
-    assert labels.tolist() == [0] + [-1] * (N_CANDIDATES - 1)
-    assert len(facts) == N_CANDIDATES * len(FACTS)
+    assert labels.tolist() == [0] + [-1] * (MOST_CANDIDATES - 1)
+    assert len(facts) == MOST_CANDIDATES * len(FACTS)
     for n in (0, 2):
         wrong = np.zeros(n, dtype=np.float32)
         with pytest.raises(ValueError, match="does not fit the number of labels"):

@@ -80,6 +80,7 @@ def test_a_terminal_sees_nothing_when_progress_is_switched_off(monkeypatch):
     assert stream.getvalue() == ""
 
 
+@pytest.mark.slow
 def test_rich_is_not_imported_unless_something_is_shown():
     code = (
         "import sys; from polyseme.machine.progress import Progress\n"
@@ -90,6 +91,7 @@ def test_rich_is_not_imported_unless_something_is_shown():
     assert done.stdout.strip() == "False"
 
 
+@pytest.mark.slow
 def test_a_ranker_in_training_tells_how_far_it_is(monkeypatch):
     told, totals, phase = {}, {}, Progress.phase
 

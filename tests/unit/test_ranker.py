@@ -1,12 +1,13 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from polyseme.backbones.linear.ranker import LinearSlotRanker
 from polyseme.backbones.linear.weights import LinearTraining
 from polyseme.backbones.tasks import RankingTask
 from polyseme.machine.run import Run
+from tests.examples import examples
 from tests.oracles import beam_search as oracle
 from tests.small_problems import clusters_of, documents, pattern, random_problem, sparse
 
@@ -28,7 +29,7 @@ def fitted(X, Y, clusters, *, activation="l3-hinge", n_threads=1, **how):
     return ranker.fit(documents(X), task, Run(n_threads=n_threads))
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(
     seed=st.integers(0, 2**32 - 1),
     n_labels=st.sampled_from([1, 5, 20, 60]),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+import importlib.util
 import inspect
 import re
 import shlex
@@ -12,7 +13,7 @@ from pathlib import Path
 import click
 import pytest
 
-from polyseme import TextModel, XRLinear
+from polyseme import TextModel, XRLinear, load
 from polyseme.cli import VERBS, main
 from polyseme.demo import make_corpus
 from polyseme.text import TextFeatures
@@ -52,6 +53,7 @@ def named_paths(name: str) -> set[str]:
     return {word for word in words if re.fullmatch(ours, word)}
 
 
+@pytest.mark.slow
 def test_the_python_of_the_readme_runs(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (example,) = blocks("README.md", "python")
@@ -64,6 +66,7 @@ def test_the_python_of_the_readme_runs(tmp_path, monkeypatch, capsys):
     assert (tmp_path / "tagger" / "model.json").exists()
 
 
+@pytest.mark.slow
 def test_the_python_of_the_page_on_senses_runs(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     corpus = make_corpus(1200, seed=0)
@@ -74,6 +77,35 @@ def test_the_python_of_the_page_on_senses_runs(tmp_path, monkeypatch, capsys):
     printed = capsys.readouterr().out
     assert printed.count(" / ") >= 3  # labels with the names of their senses
     assert "mercury SuggestedSense(" in printed
+
+
+def test_the_python_of_the_page_on_trees_prints_what_it_says(capsys):
+    (example,) = blocks("docs/trees.md", "python")
+    exec(compile(example, "docs/trees.md", "exec"), {})
+    (shown,) = re.findall(r"^It prints:\n\n```\n(.*?)^```$", text_of("docs/trees.md"), re.S | re.M)
+    assert capsys.readouterr().out == shown
+
+
+@pytest.mark.slow
+def test_the_python_of_the_page_on_adapters_runs(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    has_pecos = importlib.util.find_spec("pecos") is not None
+    names: dict[str, object] = {}
+    for example in blocks("docs/adapters.md", "python"):
+        if has_pecos or "PecosXRLinear" not in example:
+            exec(compile(example, "docs/adapters.md", "exec"), names)
+    printed = capsys.readouterr().out.splitlines()
+    assert float(printed[0].removeprefix("P@1 ")) > 80
+    assert float(printed[-1]) < 1e-5
+    assert load(tmp_path / "ours").n_labels_ == load(tmp_path / "ours").clusters_.n_slots
+
+
+def test_the_python_of_the_page_on_label_trees_runs(capsys):
+    (example,) = blocks("docs/plt.md", "python")
+    exec(compile(example, "docs/plt.md", "exec"), {})
+    printed = capsys.readouterr().out
+    assert "(100, 3) (100, 30) True" in printed
+    assert "% as with the exact search" in printed
 
 
 @pytest.mark.parametrize("line", commands())

@@ -35,6 +35,7 @@ LAYERS = [
     "suggestions",
     "text",
     "tuning",
+    "adapters",
     "polyseme",
     "tagger",
     "demo",
@@ -52,6 +53,7 @@ UPWARD: set[tuple[str, str]] = set()
 AT_HOME = {
     "annif": {"annif"},
     "click": {"annif", "cli"},
+    "faiss": {"backbones"},
     "fastapi": {"server"},
     "flask": {"annif"},
     "matplotlib": {"experiments"},

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from polyseme import XRLinear
@@ -15,9 +15,10 @@ from polyseme.backbones.tasks import MatchingTask, RankingTask
 from polyseme.inputs.features import check_features
 from polyseme.inputs.labels import check_labels
 from polyseme.machine.run import Run
-from polyseme.partition.label_tree import LabelTree
 from polyseme.partition.training_rows import choose_training_rows, cluster_targets
+from polyseme.partition.trees import balanced
 from polyseme.training.update import updated
+from tests.examples import examples
 from tests.small_data import topics
 from tests.small_problems import clusters_of, documents, pattern, random_problem, train_slots
 
@@ -43,7 +44,7 @@ def random_cut(rng, n_clusters):
     max_entries_whole=st.sampled_from([1 << 20, 150, 0]),
     n_features=st.sampled_from([6, 60]),
 )
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_joined_parts_are_the_whole_training(
     seed, loss, weight_bits, has_own_documents, max_entries_whole, n_features
 ):
@@ -76,7 +77,7 @@ def test_joined_parts_are_the_whole_training(
             Run(seed, int(rng.integers(1, 4))),
             own_documents=None if own is None else pattern(own),
             only=part_of_cluster == number,
-        )
+        )[0]
     in_order = [parts[number] for number in range(len(parts))]
     assert_same_bytes(LinearWeights.join(in_order, part_of_cluster), whole)
 
@@ -103,11 +104,11 @@ def test_other_documents_and_clusters_beside_a_large_cluster_do_not_change_it(we
 
 
 @given(seed=st.integers(0, 10**6))
-@settings(max_examples=15, deadline=None)
+@examples(15)
 def test_levels_of_the_matcher_trained_apart_and_in_parts_are_those_of_the_whole(seed):
     rng = np.random.default_rng(seed)
     X, Y = random_problem(rng, n_documents=60, n_labels=12)
-    tree, clusters = LabelTree.build(documents(X), pattern(Y), branching=4, max_leaf_size=2)
+    tree, clusters = balanced.build(documents(X), pattern(Y), branching=4, max_leaf_size=2)
     targets = cluster_targets(pattern(Y), clusters)
     how, run = LinearTraining(max_entries_whole=int(rng.choice([100, 1 << 20]))), Run(seed)
     whole = LinearTreeMatcher(how).fit(documents(X), MatchingTask(targets, tree), run)
@@ -125,7 +126,7 @@ def test_levels_of_the_matcher_trained_apart_and_in_parts_are_those_of_the_whole
                 how,
                 run,
                 only=part_of_node == number,
-            )
+            )[0]
             for number in range(part_of_node.max() + 1)
         ]
         assert_same_bytes(LinearWeights.join(parts, part_of_node), whole.levels[level])
@@ -135,6 +136,7 @@ def clusters_from(kept: LinearWeights, new: LinearWeights, is_new) -> LinearWeig
     return LinearWeights.join([kept, new], np.asarray(is_new))
 
 
+@pytest.mark.slow
 @given(
     seed=st.integers(0, 10**6),
     settings_=st.sampled_from(
@@ -147,7 +149,7 @@ def clusters_from(kept: LinearWeights, new: LinearWeights, is_new) -> LinearWeig
         ]
     ),
 )
-@settings(max_examples=12, deadline=None)
+@examples(12)
 def test_an_update_makes_what_a_full_training_with_these_slots_makes(seed, settings_):
     rng = np.random.default_rng(seed)
     data = topics(n_labels=24, n_documents=300)

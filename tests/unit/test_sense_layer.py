@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from polyseme.files.stored_model import StoredModel
 from polyseme.senses.layer import MOST_CALIBRATION, SenseLayer, check_at_least
 from polyseme.senses.naming import name_senses
+from tests.examples import examples
 from tests.small_problems import sparse
 
 N_LABELS, N_FEATURES, N_DOCUMENTS = 8, 10, 50
@@ -105,6 +106,7 @@ def layers(draw, n_labels):
     )
 
 
+@examples(100)
 @given(layers(6), layers(9), st.lists(st.booleans(), min_size=9, max_size=9))
 def test_any_two_layers_are_joined_label_by_label(old, new, chosen):
     only = np.array(chosen)

@@ -6,6 +6,7 @@ import pytest
 from polyseme import _native
 from polyseme.senses.space import with_unit_rows
 from polyseme.senses.splits import groups_of
+from tests.examples import so_many
 from tests.oracles import sense_induction as slow
 from tests.oracles.sense_split import alike
 from tests.small_problems import pattern, sparse
@@ -88,7 +89,10 @@ def assert_like_the_twin(problem, groups, max_documents=300, seed=0):
 GROUPS = [[label] for label in range(9)] + [[1, 2], [0, 3], [4, 2], [5, 6, 7]]
 
 
-@pytest.mark.parametrize("n_documents", [6, 7, 11, 12, 16, 23, 24, 32, 48, 77, 120])
+MANY = [pytest.param(n, marks=pytest.mark.slow) for n in (32, 48, 77, 120)]
+
+
+@pytest.mark.parametrize("n_documents", [6, 7, 11, 12, 16, 23, 24, *MANY])
 @pytest.mark.parametrize("width", [3, 8, 21])
 def test_labels_divide_as_the_twin_says(n_documents, width):
     n_partitions = 0
@@ -109,7 +113,7 @@ def test_of_many_documents_some_are_looked_at_and_they_are_those_of_the_twin(see
 
 @pytest.mark.parametrize("n_topics", [1, 2, 3, 4, 5, 6])
 def test_documents_of_so_many_kinds_divide_as_the_twin_says(n_topics):
-    for seed in range(3):
+    for seed in range(so_many(3, few=1)):
         problem = random_problem(seed, 90, 16, n_topics=n_topics, labels_each=3, noise=0.2)
         assert_like_the_twin(problem, [[0], [1], [0, 1]], seed=seed)
 

@@ -3,7 +3,7 @@ import math
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import mutual_info_score, normalized_mutual_info_score
 from sklearn.metrics.cluster import expected_mutual_information
@@ -17,6 +17,7 @@ from polyseme.experiments.separation import (
     pairs_with_one_part,
     where_documents_go,
 )
+from tests.examples import examples
 from tests.small_data import two_senses
 from tests.small_problems import clusters_of, sparse
 
@@ -65,7 +66,7 @@ def test_one_slot_for_all_says_nothing():
 
 
 @given(documents_of_labels())
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_figures_are_those_of_scikit_learn_label_by_label(documents):
     fused, part, slot = documents
     judged = judge_separation(gone_to(fused, part, slot), n_permutations=1)
@@ -90,7 +91,7 @@ def purity_of(part, slot):
 
 
 @given(documents_of_labels())
-@settings(max_examples=25, deadline=None)
+@examples(25)
 def test_figures_stay_within_their_bounds(documents):
     fused, part, slot = documents
     judged = judge_separation(gone_to(fused, part, slot), n_permutations=3)
@@ -104,7 +105,7 @@ def test_figures_stay_within_their_bounds(documents):
 
 
 @given(documents_of_labels(), st.integers(0, 99))
-@settings(max_examples=25, deadline=None)
+@examples(25)
 def test_names_of_parts_and_slots_and_the_order_of_documents_do_not_matter(documents, seed):
     fused, part, slot = documents
     rng = np.random.default_rng(seed)

@@ -1,10 +1,11 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
+from tests.examples import examples
 from tests.oracles import slot_solver as oracle
 from tests.oracles.beam_search import dense_weights
 from tests.small_problems import clusters_of, random_problem, train_slots
@@ -56,7 +57,7 @@ def test_logistic_reaches_the_optimum_of_liblinear_for_any_number_of_slots(n_slo
         assert_optimal(found, with_bias, signs(Y[:, slot]), 1.0, "logistic", best)
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(
     seed=st.integers(0, 2**32 - 1),
     n_documents=st.integers(1, 20),

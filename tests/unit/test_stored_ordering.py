@@ -187,6 +187,7 @@ def grown():
     return data, model, updated(model, *parts)[0]
 
 
+@pytest.mark.slow
 def test_an_updated_model_keeps_its_order(grown):
     _, model, more = grown
     assert model.ordering_ is not None

@@ -6,7 +6,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.feature_extraction.text import TfidfVectorizer
@@ -16,6 +16,7 @@ from polyseme import XRLinear
 from polyseme.text import TextFeatures
 from polyseme.text.features import TermCounts
 from polyseme.text.tokens import character_spans, token_spans, word_spans, words
+from tests.examples import examples
 
 TEXTS = ["The cat sat on the mat.", "A dog; a CAT!", "", "dogs and cats and dogs", "été à Paris"]
 
@@ -25,7 +26,7 @@ text = st.text(st.sampled_from("ab cé.-日本ß"), max_size=20)
 # Against scikit-learn
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.lists(text, min_size=1, max_size=8), st.booleans(), st.sampled_from([(1, 1), (1, 2)]))
 def test_features_are_those_of_scikit_learn_with_the_same_words(texts, sublinear, ngrams):
     if not any(map(words, texts)):
@@ -94,7 +95,7 @@ def test_words_are_found_in_any_script(text, expected):
     assert words(text) == expected
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(text)
 def test_spans_lie_where_the_words_of_the_analyzer_are(given_text):
     found = [term for term, _, _ in word_spans(given_text, 1, 2)]
@@ -103,7 +104,7 @@ def test_spans_lie_where_the_words_of_the_analyzer_are(given_text):
         assert words(given_text[start:end]) == [term]
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(text)
 def test_spans_of_characters_are_those_of_the_analyzer(given_text):
     analyze = TextFeatures(analyzer="char").make_analyzer()
@@ -112,7 +113,7 @@ def test_spans_of_characters_are_those_of_the_analyzer(given_text):
     assert all(0 <= start <= end <= len(given_text) for _, start, end in found)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(text)
 def test_tokens_are_what_stands_between_spaces_and_spans_say_where(given_text):
     features = TextFeatures(analyzer="token")

@@ -116,6 +116,7 @@ def test_the_report_agrees_with_an_evaluation_on_new_texts(model):
         assert n_true > figures["n_documents"]
 
 
+@pytest.mark.slow
 def test_a_narrower_beam_is_reported_to_reach_less(model):
     narrow = TextModel(
         TextFeatures(ngrams=(1, 1)), XRLinear(**{**SMALL, "beam_size": 1}), verbose=0
@@ -159,6 +160,7 @@ def test_of_few_documents_none_are_held_out_and_of_many_no_more_than_needed(
     assert TextModel(held_out=0.1).count_held_out(n_documents) == n_held_out
 
 
+@pytest.mark.slow
 def test_a_wanted_precision_is_reached_on_held_out_documents():
     model = fitted(precision=0.9)
     cut = model.report_["threshold"]
@@ -170,12 +172,14 @@ def test_a_wanted_precision_is_reached_on_held_out_documents():
     assert measured["recall"] > 0.05
 
 
+@pytest.mark.slow
 def test_without_refit_the_model_is_the_one_that_was_measured():
     model = fitted(refit=False)
     assert model.classifier_.n_documents_ == 1080
     assert model.report_["refitted"] is False
 
 
+@pytest.mark.slow
 def test_without_held_out_documents_there_is_no_report():
     model = fitted(held_out=0)
     assert model.report_ == {}
@@ -197,6 +201,7 @@ def test_a_corpus_of_one_label_or_one_document_just_works():
     assert model.suggest(["cat"])[0][0].name == "x"
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_model_for_any_number_of_threads(model):
     again = TextModel(
         TextFeatures(ngrams=(1, 1)), XRLinear(**{**SMALL, "n_jobs": 1}), verbose=0
@@ -232,6 +237,7 @@ class Endless:
             yield Record(text, (f"label{i % 40}",))
 
 
+@pytest.mark.slow
 def test_texts_are_walked_through_twice_and_never_kept():
     corpus = Endless(3000, n_dots=10_000)  # 30 MB a walk
     tracemalloc.start()
@@ -346,6 +352,7 @@ def test_a_fit_that_fails_leaves_the_earlier_model(model):
 # Names of labels that are URIs
 
 
+@pytest.mark.slow
 def test_a_vocabulary_gives_names_and_keeps_uris(tmp_path):
     uris = [[f"http://x/{name}" for name in row] for row in TRAINING.labels]
     names = {uri: uri.removeprefix("http://x/") for row in uris for uri in row}
@@ -449,6 +456,7 @@ def test_classes_are_the_names_of_the_labels(model):
     assert model.classes_.tolist() == list(model.classifier_.label_names_)
 
 
+@pytest.mark.slow
 def test_cross_validation_and_a_grid_search_over_both_parts():
     texts, labels = TRAINING.texts[:300], [list(row) for row in TRAINING.labels[:300]]
     labels[7] = ["seen once"]
@@ -512,6 +520,7 @@ def test_a_wrong_limit_or_threshold_is_named(arguments, sentence):
         fitted(make_corpus(100, seed=2)).suggest(["fish"], **arguments)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_texts", [150, 190, 400])
 def test_the_refit_has_the_order_that_was_measured_or_none(n_texts):
     texts, labels = TRAINING.texts[:n_texts], TRAINING.labels[:n_texts]

@@ -8,7 +8,7 @@ import pytest
 import polyseme
 from polyseme import TextModel, XRLinear
 from polyseme.demo import make_corpus
-from polyseme.estimators import partitioned
+from polyseme.estimators import learning
 from polyseme.machine.progress import Progress
 from polyseme.tagger import tagger_for
 from polyseme.text import Record, TextFeatures
@@ -78,6 +78,7 @@ def test_the_examples_of_a_label_with_one_meaning_are_the_surest_first():
     assert n_told_apart > 20
 
 
+@pytest.mark.slow
 def test_each_sense_of_a_label_has_examples_of_its_own_the_most_typical_first():
     model = fitted(keep_data=True)
     layer, (X, _) = model.classifier_.senses_, model.training_data_
@@ -134,13 +135,13 @@ def test_no_examples_are_kept_if_none_are_wanted(tmp_path):
 @pytest.fixture
 def inductions(monkeypatch):
     """How many documents senses were looked for in, for each time that they were."""
-    seen, induce = [], partitioned.induce_senses
+    seen, induce = [], learning.induce_senses
 
     def counted(documents, *others, **named):
         seen.append(documents.n_rows)
         return induce(documents, *others, **named)
 
-    monkeypatch.setattr(partitioned, "induce_senses", counted)
+    monkeypatch.setattr(learning, "induce_senses", counted)
     return seen
 
 

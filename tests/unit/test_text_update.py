@@ -47,6 +47,7 @@ def model(kept):
     return polyseme.load(kept)
 
 
+@pytest.mark.slow
 def test_an_updated_model_is_nearly_as_good_as_one_of_all_texts_and_names_new_labels(model):
     update = model.update_records(MORE)
     assert (update.n_documents, update.n_labels) == (len(MORE), len(NEW))
@@ -63,6 +64,7 @@ def test_an_updated_model_is_nearly_as_good_as_one_of_all_texts_and_names_new_la
     assert np.mean(hits) > 0.6
 
 
+@pytest.mark.slow
 def test_old_texts_given_again_do_as_kept_data(model):
     again = trained(OLD)
     assert again.training_data_ is None
@@ -78,6 +80,7 @@ def test_old_texts_given_again_do_as_kept_data(model):
     assert again.training_data_ is None
 
 
+@pytest.mark.slow
 def test_texts_and_lists_of_labels_do_as_records(model):
     update = model.update([r.text for r in MORE], [list(r.labels) for r in MORE])
     assert set(list(model.classifier_.label_names_)[-update.n_labels :]) == NEW
@@ -184,11 +187,12 @@ def test_examples_of_a_file_that_knows_other_senses_are_taken_as_far_as_they_go(
 
 
 def test_no_examples_are_kept_of_new_texts_if_none_are_wanted():
-    model = trained(OLD, keep_data=True, examples=0)
-    model.update_records(MORE)
+    model = trained(OLD[:200], keep_data=True, examples=0)
+    model.update_records(MORE[:20])
     assert model.examples_ is None
 
 
+@pytest.mark.slow
 def test_a_model_that_was_not_trained_again_takes_its_held_out_texts_too():
     model = trained(OLD, refit=False)
     before = model.classifier_.label_counts_
@@ -204,7 +208,7 @@ def test_a_model_that_was_not_trained_again_takes_its_held_out_texts_too():
 def test_names_come_from_the_vocabulary_and_must_differ():
     names = {f"urn:{label}": label for labels in ALL.labels for label in labels}
     as_uris = [Record(r.text, tuple(f"urn:{label}" for label in r.labels)) for r in records(ALL)]
-    old, more = as_uris[:1200], as_uris[1200:]
+    old, more = as_uris[:200], as_uris[200:230]
     model = TextModel(TextFeatures(ngrams=(1, 1)), XRLinear(**SMALL), verbose=0)
     model.fit_records(old, label_names=names)
     new = Record("a new thing", ("urn:new",))
@@ -231,8 +235,8 @@ def test_a_few_unknown_words_do_not_call_for_a_full_training(model):
 
 def test_hashed_features_cannot_tell_unknown_words():
     hashed = TextFeatures(hashing=True, n_buckets=4096)
-    model = trained(OLD, features=hashed, keep_data=True)
-    assert model.update_records(MORE).unknown_words is None
+    model = trained(OLD[:200], features=hashed, keep_data=True)
+    assert model.update_records(MORE[:20]).unknown_words is None
 
 
 # What is refused
@@ -240,7 +244,7 @@ def test_hashed_features_cannot_tell_unknown_words():
 
 def test_without_old_documents_an_update_is_refused():
     with pytest.raises(ValueError, match="give those it was trained on as old, or train it with"):
-        trained(OLD).update_records(MORE)
+        trained(OLD[:60]).update_records(MORE)
 
 
 def test_other_old_documents_are_refused(model):

@@ -9,12 +9,13 @@ import scipy.sparse as sp
 
 from polyseme import assignment
 from polyseme.partition.label_clusters import LabelClusters
+from tests.examples import so_many
 from tests.oracles import assignment as oracle
 
 
 def small_problems(n_problems: int):
     rng = np.random.default_rng(2)
-    for _ in range(n_problems):
+    for _ in range(so_many(n_problems, 50)):
         n_documents, n_labels, n_clusters = rng.integers(1, [9, 5, 5])
         Y = rng.random((n_documents, n_labels)) < 0.5
         is_matched = rng.random((n_documents, n_clusters)) < rng.random(n_clusters)
@@ -43,7 +44,7 @@ def most_reached(Y, is_matched, copies: int) -> int:
 def test_theorem_1_set_cover_is_an_assignment_of_one_label():
     rng = np.random.default_rng(1)
     answers = set()
-    for _ in range(200):
+    for _ in range(so_many(200, 50)):
         n_elements, n_sets = rng.integers(1, 9), int(rng.integers(1, 6))
         sets = [set(np.flatnonzero(rng.random(n_elements) < 0.5).tolist()) for _ in range(n_sets)]
         # The elements are documents of one label, matched to the clusters whose sets have them.
@@ -82,7 +83,7 @@ def test_theorem_2_the_closed_form_is_optimal_for_the_relaxed_problem():
 
 def test_with_a_beam_of_one_the_closed_form_is_the_best_assignment():
     rng = np.random.default_rng(3)
-    for _ in range(200):
+    for _ in range(so_many(200, 50)):
         n_documents, n_labels, n_clusters = rng.integers(1, [9, 5, 5])
         Y = rng.random((n_documents, n_labels)) < 0.5
         is_matched = np.eye(n_clusters, dtype=bool)[rng.integers(n_clusters, size=n_documents)]

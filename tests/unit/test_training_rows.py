@@ -1,9 +1,10 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from polyseme.partition.training_rows import choose_training_rows, cluster_targets
+from tests.examples import examples
 from tests.small_problems import clusters_of, pattern, sparse
 
 TARGETS = np.array([[1, 0, 0], [0, 1, 0], [0, 0, 0]])
@@ -24,7 +25,7 @@ def test_rows_come_from_the_true_labels_or_from_the_matcher_or_from_both(kind, e
     assert rows.n_stored == np.sum(expected)
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(seed=st.integers(0, 2**32 - 1), n_labels=st.integers(1, 8), n_clusters=st.integers(1, 5))
 def test_a_documents_clusters_are_those_of_its_labels(seed, n_labels, n_clusters):
     rng = np.random.default_rng(seed)

@@ -8,7 +8,7 @@ from dataclasses import asdict, replace
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import brier_score_loss, roc_auc_score
 
@@ -30,6 +30,7 @@ from polyseme.experiments.report import sections_of, write_report
 from polyseme.experiments.runner import run_experiment
 from polyseme.experiments.tables import Table
 from polyseme.experiments.true_senses import ANSWERS, FUSIONS, Fusion, run_senses
+from tests.examples import examples
 
 SMALL = {"max_leaf_size": 8, "branching": 4, "beam_size": 2}
 N_TOPICS, LABELS_OF_TOPIC = 8, 6
@@ -201,7 +202,7 @@ def test_true_parts_make_senses_of_their_words_and_labels(problem):
 
 
 @given(st.integers(2, 60), st.integers(0, 10**6))
-@settings(max_examples=30, deadline=None)
+@examples(30)
 def test_figures_of_probabilities_are_those_of_scikit_learn(n, seed):
     rng = np.random.default_rng(seed)
     is_fused = np.arange(n) < rng.integers(1, n)

@@ -25,7 +25,7 @@ else:
 
 DATA = two_senses(n_topics=4, n_documents=240)
 MODEL = polyseme.XRLinear(
-    C=0.1, max_leaf_size=8, branching=2, beam_size=2, senses="none", n_jobs=2
+    C=0.1, copies=2, max_leaf_size=8, branching=2, beam_size=2, senses="none", n_jobs=2
 )
 SPACE = {"C": [0.1, 1.0], "copies": [1, 2], "merge": ["sum", "mean"]}
 QUICK = {"budget": "10m", "metric": "P@1", "space": SPACE, "verbose": 0}

@@ -101,6 +101,7 @@ def test_a_place_that_cannot_be_written_to_is_known_before_the_first_trial(tmp_p
         Journal(tmp_path / "nowhere" / "state.json", ABOUT)
 
 
+@pytest.mark.slow
 def test_a_process_that_is_killed_while_it_writes_loses_no_trial_that_was_kept(tmp_path):
     program = """
 import sys

@@ -247,7 +247,7 @@ def test_parameters_that_are_fixed_stay_in_every_candidate():
 
 
 def test_a_small_space_is_tried_whole():
-    model = XRLinear()
+    model = XRLinear(C=1.0)
     space = space_of(model, {"C": [0.5, 1.0], "merge": ["sum", "max"]}, ())
     found = draw_candidates(model, space, 64, seed=0)
     assert sorted(map(repr, found)) == sorted(
@@ -264,7 +264,7 @@ def test_a_small_space_is_tried_whole():
         ({"C": []}, (), "the space of C must be a list of values"),
         ({"C": [1.0, -1.0]}, (), "C must be a number above 0"),
         ({"merge": [("sum",)]}, (), "a value of merge must be a number or a text"),
-        ({"C": [1.0]}, (), "there is nothing to tune"),
+        ({"merge": ["sum"]}, (), "there is nothing to tune"),
         ({"C": [0.5]}, ("C",), "there is nothing to tune"),
     ],
 )

@@ -1,12 +1,13 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from polyseme.inputs.features import check_features
 from polyseme.inputs.labels import are_mostly_absent, check_labels
 from polyseme.inputs.sparse_rows import SparsePattern, SparseRows
+from tests.examples import examples
 
 SPARSE_FORMATS = ["csr", "csc", "coo", "lil", "dok", "bsr", "dia"]
 
@@ -81,7 +82,7 @@ def test_parts_with_different_rows_are_refused():
         check_features((small_dense(), small_dense(shape=(5, 2))))
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.data())
 def test_unsorted_and_repeated_entries_are_sorted_and_summed(data):
     n_rows, n_columns = data.draw(st.tuples(st.integers(1, 5), st.integers(1, 6)))

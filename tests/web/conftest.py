@@ -30,7 +30,9 @@ BATTLE = "The army sent its troops into battle behind a tank, and the siege ende
 def text_folder(tmp_path_factory):
     """A model that takes texts; "tank" and other labels have two senses."""
     corpus = make_corpus(1500, seed=0)
-    classifier = XRLinear(max_leaf_size=16, beam_size=3, assignment="coverage", verbose=0)
+    classifier = XRLinear(
+        copies=2, max_leaf_size=16, beam_size=3, assignment="coverage", verbose=0
+    )
     model = TextModel(classifier=classifier, verbose=0).fit(corpus.texts, corpus.labels)
     folder = tmp_path_factory.mktemp("models") / "demo"
     model.save(folder)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
+from tests.examples import examples
+
 PATHS = ["/v1/suggest", "/v1/suggest-batch", "/v1/explain"]
-quick = settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+quick = examples(40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 scalars = (
     st.none()
