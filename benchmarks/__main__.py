@@ -115,21 +115,37 @@ def runs_kept(
 def measure_system(
     name: str, matrices: Path, Y_test: csr_matrix, options: argparse.Namespace
 ) -> dict[str, Any]:
-    """Train in one process, predict in a new one."""
+    """Train in one process, predict in a new one, and count right labels."""
     own_settings = options.best if name == "polyseme-best" else {}
     own = SYSTEMS[name][3] == "polyseme"
+    measured, top = measure_stages(name, matrices, options, own, own_settings)
+    return measured | precision_at(top, Y_test)
+
+
+def measure_stages(
+    name: str,
+    matrices: Path,
+    options: argparse.Namespace,
+    own: bool,
+    settings: dict[str, Any],
+    *more: str,
+) -> tuple[dict[str, Any], np.ndarray[Any, Any]]:
+    """Return what was measured of a system, and the labels that it predicts.
+
+    `own` runs it with this interpreter and not the peers'; `more` options are for prediction.
+    """
     python = sys.executable if own else peers.interpreter(options.peers)
     model, labels = options.output / "model", options.output / "labels.npy"
     common = [name, "--data", matrices, "--model", model, "--threads", options.threads]
-    common += ["--settings", json.dumps(own_settings)]
-    predict = ["predict", *common, "--queries", options.queries, "--labels", labels]
+    common += ["--settings", json.dumps(settings)]
+    predict = ["predict", *common, "--queries", options.queries, "--labels", labels, *more]
     measured: dict[str, Any] = {}
     try:
         for stage, arguments in (("train", ["train", *common]), ("predict", predict)):
             log = options.output / "logs" / f"{name}.{stage}.log"
             words = [str(word) for word in arguments]
             measured |= measure(python, words, options.threads, log, options.max_gib)
-        return measured | precision_at(np.load(labels), Y_test)
+        return measured, np.load(labels)
     finally:
         shutil.rmtree(model, ignore_errors=True)
         labels.unlink(missing_ok=True)

@@ -51,7 +51,7 @@ def run_job(data: Path) -> None:
 
     X, Y, X_test = (read_matrix(data, name) for name in ("X.trn", "Y.trn", "X.tst"))
     model = polyseme.XRLinear(
-        copies=2, rounds=1, ordering="product", senses="none", n_jobs=1, random_state=0
+        copies=2, C=1.0, ordering="product", senses="none", n_jobs=1, random_state=0
     )
     model.fit(X, Y)
     model.predict_top_k(X_test, 10)

@@ -52,7 +52,12 @@ def measure_training(system: System, data: Path, model: Path) -> dict[str, Any]:
 
 
 def measure_prediction(
-    system: System, data: Path, model: Path, n_queries: int, labels: Path | None
+    system: System,
+    data: Path,
+    model: Path,
+    n_queries: int,
+    labels: Path | None,
+    n_passes: int = N_BATCH_PASSES,
 ) -> dict[str, Any]:
     """Load time, time to the first prediction, then batches and single rows on a warm model."""
     row = system.prepare_row(read_matrix(data, FIRST_ROW))
@@ -66,7 +71,7 @@ def measure_prediction(
     batch = system.prepare_batch(X)
     # The first pass warms up and is not timed; it also gives the labels.
     prediction = system.predict(batch, K)
-    batch_seconds = [_seconds(system, batch) for _ in range(N_BATCH_PASSES)]
+    batch_seconds = [_seconds(system, batch) for _ in range(n_passes)]
 
     rows = [system.prepare_row(X[i % X.shape[0]]) for i in range(n_queries)]
     for row in rows[: n_queries // 10]:
@@ -99,6 +104,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, required=True)
     parser.add_argument("--settings", type=json.loads, default={})
     parser.add_argument("--queries", type=int, default=2000)
+    parser.add_argument("--passes", type=int, default=N_BATCH_PASSES, help="over the test rows")
     parser.add_argument("--labels", type=Path, help="write the predicted label ids there")
     options = parser.parse_args()
 
@@ -111,7 +117,12 @@ def main() -> None:
         measured = measure_training(system, options.data, options.model)
     else:
         measured = measure_prediction(
-            system, options.data, options.model, options.queries, options.labels
+            system,
+            options.data,
+            options.model,
+            options.queries,
+            options.labels,
+            options.passes,
         )
     json.dump(measured, stdout)
     stdout.flush()

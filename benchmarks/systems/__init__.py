@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import Any
 
 from benchmarks.systems.base import System
+from benchmarks.systems.of_methods import METHOD_SYSTEMS
 
 # The work that the peers do, and no more: neither an order of labels nor senses are learned.
 BARE = {"ordering": "product", "senses": "none"}
@@ -34,7 +35,7 @@ REFERENCE = "libpecos"
 
 def make_system(name: str, settings: dict[str, Any]) -> System:
     """Import one system and nothing else; `settings` go on top of its own."""
-    module, class_name, own, _ = SYSTEMS[name]
+    module, class_name, own, _ = {**SYSTEMS, **METHOD_SYSTEMS}[name]
     system_class = getattr(import_module(f"benchmarks.systems.{module}"), class_name)
     system: System = system_class(**{**own, **settings})
     return system

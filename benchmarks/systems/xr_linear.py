@@ -29,6 +29,7 @@ class XRLinear(System):
             "branching": BRANCHING,
             "max_leaf_size": MAX_LEAF_SIZE,
             "min_weight": THRESHOLD,
+            "C": 1.0,
             "random_state": 0,
             **(BEST if best else {}),
             **settings,
