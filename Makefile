@@ -1,5 +1,5 @@
 # make demo    train on a small corpus and look at the senses of its labels
-# make check   linters, types, unit tests and the contract of backbones: before every commit
+# make check   linters, types, quick unit tests, the contract of methods: before every commit
 # make test    everything that guards the project: C++ tests, linters, types, Python tests, Annif
 
 PYTHON ?= python3
@@ -24,7 +24,7 @@ demo: $(VENV)/installed
 	$(BIN)/polyseme demo
 
 check: lint
-	$(PYTEST) $(BESIDE) -m 'not slow and not timed' tests/unit tests/contract
+	POLYSEME_EXAMPLES=few $(PYTEST) $(BESIDE) -m 'not slow and not timed' tests/unit tests/contract
 
 test: lint native-test
 	$(PYTEST) $(BESIDE) -m 'not timed' tests
