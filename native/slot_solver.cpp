@@ -24,6 +24,12 @@ typedef Vectors<8>::Float Eight;
 typedef Vectors<8>::Byte EightBytes;
 typedef int32_t EightInts __attribute__((vector_size(32)));
 
+// Fewer lanes than eight are compared as eight, of which the others are zero.
+template <int Lanes>
+constexpr int eights_of = Lanes < 8 ? 1 : Lanes / 8;
+template <int Lanes>
+constexpr int lanes_at_once = Lanes < 8 ? Lanes : 8;
+
 template <int Size>
 struct Bytes {
     typedef uint8_t Vector __attribute__((vector_size(Size)));
@@ -32,7 +38,11 @@ struct Bytes {
 // Whether any bit of a mask is set; folds the vector in halves down to a word.
 template <int Size>
 POLYSEME_INLINE bool any_byte_set(const typename Bytes<Size>::Vector& mask) {
-    if constexpr (Size > 16) {
+    if constexpr (Size < 8) {
+        uint64_t word = 0;
+        std::memcpy(&word, &mask, Size);
+        return word != 0;
+    } else if constexpr (Size > 16) {
         typename Bytes<Size / 2>::Vector halves[2];
         std::memcpy(halves, &mask, Size);
         return any_byte_set<Size / 2>(halves[0] | halves[1]);
@@ -60,8 +70,8 @@ POLYSEME_INLINE Float smaller(const Float& a, const Float& b) {
 constexpr float infinity = std::numeric_limits<float>::infinity();
 
 // The new dual of one row and lane under the logistic loss: a few Newton steps on the
-// one-variable problem, as in Yu, Huang and Lin (2011).
-inline float logistic_dual(float dual, float margin, float squared_norm, float cost) {
+// one-variable problem, as in Yu, Huang and Lin (2011), until its gradient is below `least`.
+inline float logistic_dual(float dual, float margin, float squared_norm, float cost, float least) {
     const double a = squared_norm, b = margin, c = cost;
     // Work with whichever of dual and cost - dual is the smaller, to keep the logarithms exact.
     const bool flipped = a * (0.5 * c - dual) + b < 0;
@@ -71,7 +81,7 @@ inline float logistic_dual(float dual, float margin, float squared_norm, float c
     if (c - z < 0.5 * c) z *= 0.1;
     for (int step = 0; step < 100; ++step) {
         const double gradient = a * (z - start) + sign * b + std::log(z / (c - z));
-        if (std::fabs(gradient) < 1e-6) break;
+        if (std::fabs(gradient) < least) break;
         const double curvature = a + c / ((c - z) * z);
         const double moved = z - gradient / curvature;
         z = moved <= 0 ? z * 0.1 : std::min(moved, c * (1 - 1e-12));
@@ -242,8 +252,8 @@ POLYSEME_INLINE EightInts step_on_row(const Eight& margin_by_sign, const Eight& 
     const Eight gradient = target * margin_by_sign - 1.f + dual * own;
     Eight updated, projected;
     EightInts wanting = counts;
+    const float rest_below = 0.3f * options.tolerance;
     if constexpr (loss == Loss::squared_hinge) {
-        const float rest_below = 0.3f * options.tolerance;
         projected = dual > zero ? gradient : smaller(gradient, zero);
         updated = larger(dual - gradient / curvature, zero);
         wanting &= ~((dual <= zero) & (gradient > progress.shrink_above));
@@ -256,7 +266,9 @@ POLYSEME_INLINE EightInts step_on_row(const Eight& margin_by_sign, const Eight& 
             const float z = dual[lane];
             const float at = gradient[lane] + 1;
             projected[lane] = at + std::log(z / (cost[lane] - z));
-            updated[lane] = logistic_dual(z, at, curvature[lane], cost[lane]);
+            // Logarithms are what takes time here: a dual that is nearly right stays.
+            if (std::fabs(projected[lane]) < rest_below) wanting[lane] = 0;
+            else updated[lane] = logistic_dual(z, at, curvature[lane], cost[lane], 0.1f * rest_below);
         }
     }
     projected = counts ? projected : zero;
@@ -272,14 +284,14 @@ template <int Lanes, Loss loss, bool has_dense>
 POLYSEME_INLINE void descend(const LocalRows& rows, const LaneProblem& problem, const SolverOptions& options,
                              Random random, SolverScratch& scratch, const RunControl& control) {
     using Float = typename Vectors<Lanes>::Float;
-    constexpr int n_eights = Lanes / 8;
+    constexpr int n_eights = eights_of<Lanes>, at_once = lanes_at_once<Lanes>;
 
     const int32_t n_rows = rows.n_rows();
     const int32_t* const features = rows.features;
     const float* const values = rows.values;
     auto* const weights = reinterpret_cast<Float*>(problem.weights);
-    auto* const duals = reinterpret_cast<Eight*>(problem.duals);
-    auto* const targets = reinterpret_cast<const EightBytes*>(problem.targets);
+    float* const duals = problem.duals;
+    const int8_t* const targets = problem.targets;
     const Float zero = {};
     const float bias = options.bias;
     // The squared hinge loss adds a constant to the diagonal of the dual problem.
@@ -288,7 +300,7 @@ POLYSEME_INLINE void descend(const LocalRows& rows, const LaneProblem& problem, 
     Float positive_weights = zero + 1.f;
     if (problem.positive_weights) std::memcpy(&positive_weights, problem.positive_weights, sizeof(Float));
     const Float relief = diagonal - diagonal / positive_weights;
-    Eight reliefs[n_eights], more_cost[n_eights];
+    Eight reliefs[n_eights] = {}, more_cost[n_eights] = {};
     std::memcpy(reliefs, &relief, sizeof(Float));
     const Float more = (positive_weights - 1.f) * options.cost;
     std::memcpy(more_cost, &more, sizeof(Float));
@@ -323,16 +335,17 @@ POLYSEME_INLINE void descend(const LocalRows& rows, const LaneProblem& problem, 
         }
         for (; e < row.end; ++e) sum0 += weights[features[e]] * values[e];
         const Float sum = (sum0 + sum1) + (sum2 + sum3);
-        Eight margins[n_eights], row_duals[n_eights], steps[n_eights];
+        Eight margins[n_eights] = {}, row_duals[n_eights] = {}, steps[n_eights];
         std::memcpy(margins, &sum, sizeof(sum));
+        std::memcpy(row_duals, duals + int64_t{i} * Lanes, sizeof(sum));
 
         const float own = row.own_square + diagonal;
         const float curvature = row.squared_norm + bias * bias + own;
         EightInts wanting = {};
         for (int h = 0; h < n_eights; ++h) {
-            const int64_t at = int64_t{i} * n_eights + h;
-            row_duals[h] = duals[at];
-            const Eight target = __builtin_convertvector(targets[at], Eight);
+            EightBytes row_targets = {};
+            std::memcpy(&row_targets, targets + int64_t{i} * Lanes + h * 8, at_once);
+            const Eight target = __builtin_convertvector(row_targets, Eight);
             const Eight positive = is_positive(target);
             const Eight less = positive * reliefs[h];
             wanting |= step_on_row<loss>(margins[h], target, own - less, curvature - less,
@@ -340,7 +353,7 @@ POLYSEME_INLINE void descend(const LocalRows& rows, const LaneProblem& problem, 
                                          row_duals[h], steps[h]);
         }
         if (!any_set(wanting)) return false;
-        for (int h = 0; h < n_eights; ++h) duals[int64_t{i} * n_eights + h] = row_duals[h];
+        std::memcpy(duals + int64_t{i} * Lanes, row_duals, sizeof(sum));
         std::memcpy(&step, steps, sizeof(step));
         add_row<Lanes>(rows, i, step, weights);
         bias_weights += step * bias;
@@ -417,6 +430,23 @@ POLYSEME_CLONES void find_large(const Eight* weights, int n_eights, int32_t n_fe
     }
 }
 
+POLYSEME_CLONES void find_large_of_two(const float* weights, int32_t n_features, float least,
+                                       std::vector<int32_t>& features) {
+    const Eight bound = Eight{} + least;
+    const auto offer = [&](int32_t f) {
+        const float* const two = weights + 2 * int64_t{f};
+        if (std::max(std::fabs(two[0]), std::fabs(two[1])) >= least) features.push_back(f);
+    };
+    int32_t f = 0;
+    for (; f + 4 <= n_features; f += 4) {
+        Eight four;
+        std::memcpy(&four, weights + 2 * int64_t{f}, sizeof four);
+        if (!any_set((four >= bound) | (four <= -bound))) continue;
+        for (int32_t near = f; near < f + 4; ++near) offer(near);
+    }
+    for (; f < n_features; ++f) offer(f);
+}
+
 POLYSEME_CLONES float add_row_to_sums(const float* row, int32_t n_columns, float* sums) {
     for (int32_t f = 0; f < n_columns; ++f) sums[f] += row[f];
     Eight squares = {};
@@ -438,8 +468,10 @@ POLYSEME_CLONES float add_row_to_sums(const float* row, int32_t n_columns, float
                               const RunControl& control) {                                         \
         descend<lanes, loss, has_dense>(rows, problem, options, random, scratch, control);         \
     }
+POLYSEME_DESCENT(squared_hinge_2, 2, Loss::squared_hinge, false)
 POLYSEME_DESCENT(squared_hinge_8, 8, Loss::squared_hinge, false)
 POLYSEME_DESCENT(squared_hinge_16, 16, Loss::squared_hinge, false)
+POLYSEME_DESCENT(logistic_2, 2, Loss::logistic, false)
 POLYSEME_DESCENT(logistic_8, 8, Loss::logistic, false)
 POLYSEME_DESCENT(logistic_16, 16, Loss::logistic, false)
 POLYSEME_DESCENT(dense_squared_hinge_8, 8, Loss::squared_hinge, true)
@@ -452,15 +484,22 @@ POLYSEME_DESCENT(dense_logistic_16, 16, Loss::logistic, true)
 
 void solve_lanes(const LocalRows& rows, const LaneProblem& problem, const SolverOptions& options,
                  Random random, SolverScratch& scratch, const RunControl& control) {
-    const bool wide = problem.n_lanes == 16;
-    if (!wide && problem.n_lanes != 8) throw std::logic_error("lanes come in eights or sixteens");
-    const auto sparse = options.loss == Loss::squared_hinge
-                            ? (wide ? clones::squared_hinge_16 : clones::squared_hinge_8)
-                            : (wide ? clones::logistic_16 : clones::logistic_8);
-    const auto dense = options.loss == Loss::squared_hinge
-                           ? (wide ? clones::dense_squared_hinge_16 : clones::dense_squared_hinge_8)
-                           : (wide ? clones::dense_logistic_16 : clones::dense_logistic_8);
-    (rows.n_dense > 0 ? dense : sparse)(rows, problem, options, random, scratch, control);
+    const bool hinge = options.loss == Loss::squared_hinge, has_dense = rows.n_dense > 0;
+    const auto solve = [&] {
+        switch (problem.n_lanes) {
+            case 2:
+                if (has_dense) break;
+                return hinge ? clones::squared_hinge_2 : clones::logistic_2;
+            case 8:
+                if (has_dense) return hinge ? clones::dense_squared_hinge_8 : clones::dense_logistic_8;
+                return hinge ? clones::squared_hinge_8 : clones::logistic_8;
+            case 16:
+                if (has_dense) return hinge ? clones::dense_squared_hinge_16 : clones::dense_logistic_16;
+                return hinge ? clones::squared_hinge_16 : clones::logistic_16;
+        }
+        throw std::logic_error("lanes come in eights or sixteens, or two without dense columns");
+    }();
+    solve(rows, problem, options, random, scratch, control);
 }
 
 float add_dense_row(const float* row, int32_t n_columns, float* sums) {
@@ -469,6 +508,7 @@ float add_dense_row(const float* row, int32_t n_columns, float* sums) {
 
 void find_large_weights(const LaneProblem& problem, int32_t n_features, float least,
                         std::vector<int32_t>& features) {
+    if (problem.n_lanes == 2) return clones::find_large_of_two(problem.weights, n_features, least, features);
     clones::find_large(reinterpret_cast<const Eight*>(problem.weights), problem.n_lanes / 8, n_features,
                        least, features);
 }

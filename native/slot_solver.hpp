@@ -49,7 +49,7 @@ struct LocalRows {
 // One group of slots to be solved. Arrays are [row][lane] and [feature][lane], 64-byte aligned;
 // weights of dense columns lie behind those of the features.
 struct LaneProblem {
-    int n_lanes;                              // 8 or 16
+    int n_lanes;                              // 8 or 16, or 2 where there are no dense columns
     const int8_t* targets;                    // +1, -1, or 0 where the row does not count for the lane
     float* duals;                             // out
     float* weights;                           // out

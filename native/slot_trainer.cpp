@@ -106,7 +106,7 @@ class ClusterTrainer {
         result.weights.dense.reserve(piece.n_slots * task_.documents.n_dense);
         for (int32_t done = 0; done < piece.n_slots;) {
             const int32_t left = piece.n_slots - done;
-            const int n_lanes = left > 8 ? 16 : 8;
+            const int n_lanes = lanes_for_last(left);
             const int32_t n_used = std::min<int32_t>(left, n_lanes);
             train_group(piece.cluster, piece.first_slot + done, n_used, n_lanes, result);
             done += n_used;
@@ -115,6 +115,12 @@ class ClusterTrainer {
     }
 
   private:
+    // Two slots, as binary trees have, need a quarter of the memory, which is mostly what they wait for.
+    int lanes_for_last(int32_t n_left) const {
+        if (n_left <= 2 && rows_.n_dense == 0) return 2;
+        return n_left > 8 ? 16 : 8;
+    }
+
     void gather_rows(int32_t cluster) {
         const auto documents = task_.training_rows.row(cluster);
         for (size_t i = 0; i < documents.size(); ++i) local_row_[documents[i]] = static_cast<int32_t>(i);

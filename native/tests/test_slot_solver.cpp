@@ -104,6 +104,30 @@ TEST("the logistic loss finds the solution too") {
     CHECK(close(w, 1 / (1 + std::exp(w))));  // where the derivative of the objective is zero
 }
 
+TEST("two lanes find what the first two of eight find") {
+    for (const Loss loss : {Loss::squared_hinge, Loss::logistic}) {
+        for (const int32_t n_rows : {1, 2, 7, 30}) {
+            const SameNumbers same(n_rows, 9);
+            Lanes two{2}, eight{8};
+            Random random(n_rows);
+            for (int32_t i = 0; i < n_rows; ++i)
+                for (int lane = 0; lane < 2; ++lane)
+                    two.targets[2 * i + lane] = eight.targets[8 * i + lane] = random.below(3) == 0 ? 1 : -1;
+            const SolverOptions options{loss, 1.f, 0.01f, 20, 0.5f};
+            two.solve(same.sparse, options, RunControl());
+            eight.solve(same.sparse, options, RunControl());
+            for (int32_t f = 0; f < 9; ++f)
+                for (int lane = 0; lane < 2; ++lane)
+                    CHECK(close(two.weights[2 * f + lane], eight.weights[8 * f + lane]));
+            std::vector<int32_t> of_two, of_eight;
+            find_large_weights({2, two.targets, two.duals, two.weights, two.bias_weights}, 9, 0.1f, of_two);
+            find_large_weights({8, eight.targets, eight.duals, eight.weights, eight.bias_weights}, 9, 0.1f,
+                               of_eight);
+            CHECK(of_two == of_eight);
+        }
+    }
+}
+
 TEST("dense columns give the weights of the same numbers as sparse entries") {
     for (const Loss loss : {Loss::squared_hinge, Loss::logistic}) {
         for (const int n_lanes : {8, 16}) {

@@ -33,7 +33,7 @@ def assert_optimal(found, X, targets, cost, loss, best):
     assert reached == pytest.approx(optimum, rel=1e-3)
 
 
-@pytest.mark.parametrize("n_slots", [1, 8, 9, 16, 17, 33])
+@pytest.mark.parametrize("n_slots", [1, 2, 3, 8, 9, 16, 17, 18, 33])
 def test_squared_hinge_reaches_the_optimum_of_liblinear_for_any_number_of_slots(n_slots):
     X, Y = random_problem(np.random.default_rng(n_slots), n_labels=n_slots)
     with_bias = oracle.with_bias(X, 1.0)
@@ -45,7 +45,7 @@ def test_squared_hinge_reaches_the_optimum_of_liblinear_for_any_number_of_slots(
         assert_optimal(found, with_bias, signs(Y[:, slot]), 1.0, "squared-hinge", best)
 
 
-@pytest.mark.parametrize("n_slots", [1, 9, 17, 33])
+@pytest.mark.parametrize("n_slots", [1, 2, 9, 17, 33])
 def test_logistic_reaches_the_optimum_of_liblinear_for_any_number_of_slots(n_slots):
     X, Y = random_problem(np.random.default_rng(n_slots), n_labels=n_slots)
     with_bias = oracle.with_bias(X, 1.0)

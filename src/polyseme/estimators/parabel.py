@@ -12,14 +12,21 @@ __all__ = ["Parabel"]
 
 
 @with_defaults(
-    copies=1, n_trees=3, tree="parabel", branching=2, C=1.0, ordering="product", senses="none"
+    copies=1,
+    n_trees=3,
+    tree="parabel",
+    branching=2,
+    C=1.0,
+    tol=0.1,
+    ordering="product",
+    senses="none",
 )
 class Parabel(OneCopyIsPlain, XRLinear):
     """Parabel (Prabhu et al., 2018): three balanced binary trees of linear classifiers.
 
     The parameters are those of `XRLinear`, with other defaults: ``n_trees=3``,
-    ``tree='parabel'``, ``branching=2``, ``C=1``, ``ordering='product'``, ``senses='none'`` and
-    ``copies=1``. With one copy labels stay where the trees put them, as in the paper. Scores are
+    ``tree='parabel'``, ``branching=2``, ``C=1``, ``tol=0.1``, ``ordering='product'``,
+    ``senses='none'`` and ``copies=1``. With one copy labels stay where the trees put them, as in the paper. Scores are
     ``activation='l3-hinge'``, which finds more right labels than the paper's ``'l2-hinge'``. With
     ``copies=2`` labels are re-assigned once and may have two clusters in each tree: Parabel with
     senses.
