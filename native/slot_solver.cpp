@@ -69,26 +69,42 @@ POLYSEME_INLINE Float smaller(const Float& a, const Float& b) {
 
 constexpr float infinity = std::numeric_limits<float>::infinity();
 
-// The new dual of one row and lane under the logistic loss: a few Newton steps on the
-// one-variable problem, as in Yu, Huang and Lin (2011), until its gradient is below `least`.
-inline float logistic_dual(float dual, float margin, float squared_norm, float cost, float least) {
-    const double a = squared_norm, b = margin, c = cost;
+// The natural logarithm of positive numbers, good to a few units in the last place: the exponent, and
+// a series for what is left, which lies between the root of a half and that of two.
+POLYSEME_INLINE Eight log_of(const Eight& x) {
+    const EightInts bits = (EightInts)x;
+    const EightInts exponent = (bits - 0x3f3504f3) >> 23;
+    const Eight rest = (Eight)(bits - (exponent << 23)) - 1.f;
+    const Eight s = rest / (rest + 2.f), square = s * s;
+    const Eight series = ((square * (2.f / 9) + 2.f / 7) * square + 2.f / 5) * square + 2.f / 3;
+    return __builtin_convertvector(exponent, Eight) * 0.69314718f + (s * square * series + s * 2.f);
+}
+
+POLYSEME_INLINE Eight magnitude(const Eight& x) { return x < Eight{} ? -x : x; }
+
+// The new duals of one row under the logistic loss, in the lanes that want them: a few Newton steps on
+// each one-variable problem, as in Yu, Huang and Lin (2011), until its gradient is below `least`.
+POLYSEME_INLINE Eight logistic_duals(const Eight& dual, const Eight& margin, const Eight& squared_norm,
+                                     const Eight& cost, const EightInts& wanting, float least) {
+    const Eight zero = {};
     // Work with whichever of dual and cost - dual is the smaller, to keep the logarithms exact.
-    const bool flipped = a * (0.5 * c - dual) + b < 0;
-    const double start = flipped ? c - dual : dual;
-    const double sign = flipped ? -1 : 1;
-    double z = start;
-    if (c - z < 0.5 * c) z *= 0.1;
+    const EightInts flipped = squared_norm * (cost * 0.5f - dual) + margin < zero;
+    const Eight start = flipped ? cost - dual : dual;
+    const Eight slope = flipped ? -margin : margin;
+    Eight z = start * 2.f > cost ? start * 0.1f : start;
+    EightInts moving = wanting;
     for (int step = 0; step < 100; ++step) {
-        const double gradient = a * (z - start) + sign * b + std::log(z / (c - z));
-        if (std::fabs(gradient) < least) break;
-        const double curvature = a + c / ((c - z) * z);
-        const double moved = z - gradient / curvature;
-        z = moved <= 0 ? z * 0.1 : std::min(moved, c * (1 - 1e-12));
+        const Eight gradient = squared_norm * (z - start) + slope + log_of(z / (cost - z));
+        moving &= ~(magnitude(gradient) < zero + least);
+        if (!any_set(moving)) break;
+        const Eight moved = z - gradient / (squared_norm + cost / ((cost - z) * z));
+        const Eight inside = moved <= zero ? z * 0.1f : smaller(moved, cost * (1 - 1e-6f));
+        z = moving ? inside : z;
     }
     // Rounded to one of the ends, the dual could never leave it again.
-    return std::clamp(static_cast<float>(flipped ? c - z : z),
-                      cost * std::numeric_limits<float>::epsilon() * 1e-20f, std::nextafter(cost, 0.f));
+    constexpr float epsilon = std::numeric_limits<float>::epsilon();
+    const Eight found = flipped ? cost - z : z;
+    return smaller(larger(found, cost * (epsilon * 1e-20f)), cost * (1 - epsilon));
 }
 
 template <int Lanes>
@@ -249,26 +265,26 @@ POLYSEME_INLINE EightInts step_on_row(const Eight& margin_by_sign, const Eight& 
                                       Progress& progress, Eight& dual, Eight& step) {
     const Eight zero = {};
     const EightInts counts = progress.running & (target != zero);
-    const Eight gradient = target * margin_by_sign - 1.f + dual * own;
-    Eight updated, projected;
-    EightInts wanting = counts;
+    const Eight margin = target * margin_by_sign + dual * own;
     const float rest_below = 0.3f * options.tolerance;
+    Eight updated, projected;
+    EightInts wanting;
     if constexpr (loss == Loss::squared_hinge) {
+        const Eight gradient = margin - 1.f;
         projected = dual > zero ? gradient : smaller(gradient, zero);
         updated = larger(dual - gradient / curvature, zero);
-        wanting &= ~((dual <= zero) & (gradient > progress.shrink_above));
-        wanting &= (projected >= zero + rest_below) | (projected <= zero - rest_below);
+        wanting = counts & ~((dual <= zero) & (gradient > progress.shrink_above));
     } else {
-        projected = zero;
+        projected = margin + log_of(dual / (cost - dual));
+        wanting = counts;
+    }
+    wanting &= (projected >= zero + rest_below) | (projected <= zero - rest_below);
+    if constexpr (loss == Loss::logistic) {
+        // Logarithms are what takes time here: a dual that is nearly right stays.
         updated = dual;
-        for (int lane = 0; lane < 8; ++lane) {
-            if (counts[lane] == 0) continue;
-            const float z = dual[lane];
-            const float at = gradient[lane] + 1;
-            projected[lane] = at + std::log(z / (cost[lane] - z));
-            // Logarithms are what takes time here: a dual that is nearly right stays.
-            if (std::fabs(projected[lane]) < rest_below) wanting[lane] = 0;
-            else updated[lane] = logistic_dual(z, at, curvature[lane], cost[lane], 0.1f * rest_below);
+        if (any_set(wanting)) {
+            const float least = std::max(0.1f * rest_below, 1e-5f);
+            updated = wanting ? logistic_duals(dual, margin, curvature, cost, wanting, least) : dual;
         }
     }
     projected = counts ? projected : zero;
