@@ -26,10 +26,10 @@ class Parabel(OneCopyIsPlain, XRLinear):
 
     The parameters are those of `XRLinear`, with other defaults: ``n_trees=3``,
     ``tree='parabel'``, ``branching=2``, ``C=1``, ``tol=0.1``, ``ordering='product'``,
-    ``senses='none'`` and ``copies=1``. With one copy labels stay where the trees put them, as in the paper. Scores are
-    ``activation='l3-hinge'``, which finds more right labels than the paper's ``'l2-hinge'``. With
-    ``copies=2`` labels are re-assigned once and may have two clusters in each tree: Parabel with
-    senses.
+    ``senses='none'`` and ``copies=1``. With one copy labels stay where the trees put them, as in
+    the paper. Scores are ``activation='l3-hinge'``, which finds more right labels than the paper's
+    ``'l2-hinge'``. With ``copies=2`` labels are re-assigned once and may have two clusters in each
+    tree: Parabel with senses.
 
     Examples
     --------

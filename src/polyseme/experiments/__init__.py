@@ -78,6 +78,7 @@ MODULES = (
     "equal_cost",
     "tuning",
     "ordering",
+    "names_in_texts",
     "edges",
 )
 

@@ -16,13 +16,13 @@ from polyseme.experiments.run_names import run_named
 from polyseme.experiments.tables import ACCURACY, COST, PROPENSITY
 from polyseme.inputs.documents import Documents
 from polyseme.inputs.sparse_rows import SparsePattern, SparseRows
-from polyseme.ordering.facts import FACTS, PLACE_OF
+from polyseme.ordering.facts import FACTS, PLACE_OF, Candidates
 from polyseme.ordering.label_ordering import TABLES, LabelOrdering
 from polyseme.ordering.learning import learn_ordering
 from polyseme.partition.training_rows import cluster_targets
 from polyseme.training.held_out import Drafting, held_out_candidates, held_out_parts
 
-__all__ = ["EXPERIMENTS", "ordered_by"]
+__all__ = ["EXPERIMENTS", "held_out_of", "ordered_by"]
 
 PRODUCT = "product"
 LEARNED = {"ordering": "learned"}
@@ -40,6 +40,20 @@ def run_tempered(problem: Problem, method: Method, seed: int) -> Figures:
 def run_without_counts(problem: Problem, method: Method, seed: int) -> Figures:
     """Learn an order that does not know how often labels were given."""
     model = problem.fit(method.parameters, seed)
+    found = held_out_of(model, problem, seed)
+    if found is None:
+        return measure(model, problem)
+    candidates, truth = found
+    facts = candidates.facts.copy()
+    facts[..., PLACE_OF["count"]] = 0
+    ordering = learn_ordering(replace(candidates, facts=facts), truth)
+    return measure(ordered_by(model, ordering), problem)
+
+
+def held_out_of(
+    model: XRLinear, problem: Problem, seed: int
+) -> tuple[Candidates, SparsePattern] | None:
+    """Return candidates of held-out documents by drafts of a model, and their true labels."""
     documents = Documents(SparseRows.from_scipy(problem.X_train))
     labels = SparsePattern.from_scipy(problem.Y_train)
     task = RankingTask(labels, model.clusters_, cluster_targets(labels, model.clusters_))
@@ -49,17 +63,10 @@ def run_without_counts(problem: Problem, method: Method, seed: int) -> Figures:
         model.tree_,
         task,
         held_out_parts(labels, seed),
-        model.beam_size,
+        model.beam_of_all_trees,
         model.merge,
     )
-    found = held_out_candidates(documents, drafting, model._run())
-    if found is None:
-        return measure(model, problem)
-    candidates, truth = found
-    facts = candidates.facts.copy()
-    facts[..., PLACE_OF["count"]] = 0
-    ordering = learn_ordering(replace(candidates, facts=facts), truth)
-    return measure(ordered_by(model, ordering), problem)
+    return held_out_candidates(documents, drafting, model._run())
 
 
 def ordered_by(model: XRLinear, ordering: LabelOrdering | None) -> XRLinear:
