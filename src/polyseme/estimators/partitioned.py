@@ -154,6 +154,7 @@ class PartitionedClassifier(Learning):
 
     kind: ClassVar[str] = ""  # the name that saved models know the class by
     learns_from_all: ClassVar[bool] = False  # whether every document trains every cluster
+    reads_texts: ClassVar[bool] = False  # whether it needs the texts beside the features
 
     _constraints: ClassVar[Mapping[str, Constraint]] = {
         "copies": whole_from(1),

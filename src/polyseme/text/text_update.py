@@ -22,6 +22,7 @@ from polyseme.text.examples import Examples, first_of_each, meanings_of, surest_
 from polyseme.text.features import TextFeatures, in_batches
 from polyseme.text.problem import RowBuffer, held_out_last
 from polyseme.training.update import Update, update_stacked
+from polyseme.training.with_slots import check_can_be_updated
 
 if TYPE_CHECKING:
     from polyseme.estimators.partitioned import PartitionedClassifier
@@ -44,6 +45,7 @@ def update_text_model(
     """Update a text model in place, at the very end; see `TextModel.update`."""
     if not hasattr(model, "classifier_"):
         raise ValueError("the model is not trained yet; call fit before update.")
+    check_can_be_updated(model.classifier_)  # before anything is read
     if iter(records) is records:
         raise ValueError(
             "the new texts can be walked through only once, but two passes are needed; give a "
@@ -238,7 +240,7 @@ def _more_examples(
 
     Where senses were found anew, the texts at hand are named; old ones by their beginnings.
     """
-    rows, new_labels = surest_pairs(classifier, X, Y)
+    rows, new_labels = surest_pairs(classifier, Documents(X), Y)
     old_labels, old_places = present.entries()
     text = np.append(present.documents, rows + len(present.texts))
     label = np.append(old_labels, new_labels)
