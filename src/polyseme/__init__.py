@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from polyseme.estimators.one_vs_rest import OneVsRest
     from polyseme.estimators.parabel import Parabel
     from polyseme.estimators.plt import PLT
+    from polyseme.estimators.x_transformer import XTransformer
     from polyseme.estimators.xr_linear import XRLinear
     from polyseme.files.loading import load
     from polyseme.partition.label_clusters import LabelClusters
@@ -30,6 +31,7 @@ __all__ = [
     "Parabel",
     "TextModel",
     "XRLinear",
+    "XTransformer",
     "adapters",
     "assignment",
     "datasets",
@@ -56,6 +58,7 @@ _HOMES = {
     "PLT": "estimators.plt",
     "TextModel": "text.model",
     "XRLinear": "estimators.xr_linear",
+    "XTransformer": "estimators.x_transformer",
     "estimate_training": "cost.estimate",
     "load": "files.loading",
     "tune": "tuning.tuner",

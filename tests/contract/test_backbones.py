@@ -1,5 +1,7 @@
 """What every matcher and every ranker must do; a new kind is one more line in a list."""
 
+from importlib.util import find_spec
+
 import numpy as np
 import pytest
 from sklearn.linear_model import RidgeClassifier
@@ -16,6 +18,7 @@ from polyseme.inputs.sparse_rows import SparseRows
 from polyseme.machine.run import Run
 from polyseme.partition.label_tree import LabelTree
 from tests import toy_backbone
+from tests.contract import of_words
 from tests.contract.four_topics import (
     CLUSTERS,
     FORMS,
@@ -43,6 +46,8 @@ MATCHERS = {
     "ridge classifier": lambda: ClassifierAsMatcher(RidgeClassifier()),
     "centroids": toy_backbone.module().CentroidMatcher,
 }
+if find_spec("tokenizers") is not None:  # of the extra 'transformer'
+    MATCHERS["linear tree of encoded documents"] = of_words.matcher_of_words
 RANKERS = {
     "linear slots": LinearSlotRanker,
     "linear slots, logistic": lambda: LinearSlotRanker(

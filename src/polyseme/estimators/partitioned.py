@@ -183,6 +183,9 @@ class PartitionedClassifier(Learning):
     # What may be set on a trained model; all else needs another fit.
     changed_at_will: ClassVar[Sequence[str]] = ("beam_size", "merge", "n_jobs", "verbose")
 
+    # How to use a machine belongs to the machine: not stored with a model.
+    of_the_machine: ClassVar[Sequence[str]] = ("n_jobs", "verbose")
+
     # What `polyseme.tune` tries: values of parameters, and settings known to be good.
     tuned_values: ClassVar[Mapping[str, Sequence[Any]]] = TUNED_VALUES
     tuned_first: ClassVar[Sequence[Mapping[str, Any]]] = TUNED_FIRST
@@ -352,10 +355,14 @@ class PartitionedClassifier(Learning):
         """Return the model that was stored, after checking all of it."""
         model = cls()
         model.n_jobs = n_jobs
+        model._restore_own(stored)
         model_parts.restore(model, stored)
         model.trained_parameters_ = model._lasting_parameters()
         model._make_walk()
         return model
+
+    def _restore_own(self, stored: StoredModel) -> None:
+        """Take over what only this kind stores, before matcher and ranker are made."""
 
     def __sklearn_tags__(self) -> Any:
         """Tell scikit-learn that targets are needed and may be many, and that X may be sparse."""

@@ -23,7 +23,7 @@ from polyseme.backbones.neural.device import mixed_precision
 from polyseme.backbones.neural.library import needed_library
 from polyseme.machine.run import Run
 
-__all__ = ["Outcome", "TrainingPlan", "train"]
+__all__ = ["Outcome", "TrainingPlan", "is_lack_of_memory", "train"]
 
 Integers = npt.NDArray[np.int64]
 AT_ONCE_ON_CPU = 8  # documents; more are no quicker there, and Ctrl-C waits for as many
@@ -211,7 +211,7 @@ class _Training:
                 loss = self._gradients(rows)
                 break
             except (RuntimeError, MemoryError) as error:
-                if not _is_lack_of_memory(error) or self.outcome.at_once == 1:
+                if not is_lack_of_memory(error) or self.outcome.at_once == 1:
                     raise
             self.torch.set_rng_state(chance)
             self.outcome.at_once = max(1, self.outcome.at_once // 2)
@@ -328,7 +328,8 @@ def _below(prefix: str, tensors: dict[str, Any]) -> dict[str, Any]:
     return {k[len(prefix) :]: v for k, v in tensors.items() if k.startswith(prefix)}
 
 
-def _is_lack_of_memory(error: BaseException) -> bool:
+def is_lack_of_memory(error: BaseException) -> bool:
+    """Tell an error that smaller pieces may avoid from all others."""
     words = str(error).lower()
     return (
         isinstance(error, MemoryError)
