@@ -1,5 +1,6 @@
 """What every matcher and every ranker must do; a new kind is one more line in a list."""
 
+from functools import partial
 from importlib.util import find_spec
 
 import numpy as np
@@ -18,7 +19,7 @@ from polyseme.inputs.sparse_rows import SparseRows
 from polyseme.machine.run import Run
 from polyseme.partition.label_tree import LabelTree
 from tests import toy_backbone
-from tests.contract import of_words
+from tests.contract import of_words, reading_words
 from tests.contract.four_topics import (
     CLUSTERS,
     FORMS,
@@ -56,6 +57,10 @@ RANKERS = {
     "linear slots, bare margins": lambda: LinearSlotRanker(activation="none"),
     "centroids": toy_backbone.module().CentroidRanker,
 }
+if find_spec("torch") is not None:
+    for network in reading_words.READINGS:
+        MATCHERS[f"reading by {network}"] = partial(reading_words.matcher, network)
+        RANKERS[f"reading by {network}"] = partial(reading_words.ranker, network)
 # What tells how far it is; the toy is done before there is anything to tell.
 TELLING = [name for name in (*MATCHERS, *RANKERS) if name != "centroids"]
 # What has scores of any range, so that the order of labels is not learned from them.

@@ -1,0 +1,72 @@
+"""Methods that read texts, for suites that have matrices: the text of a row is its columns."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from polyseme.backbones.attention.matcher import ReadingMatcher
+from polyseme.backbones.attention.ranker import ReadingRanker
+from polyseme.backbones.attention.reading import Reading
+from polyseme.estimators.attention_xml import AttentionXML
+from polyseme.estimators.xml_cnn import XMLCNN
+from polyseme.inputs.features import check_features
+
+# Small networks that learn a handful of documents in a moment.
+SMALL = {"n_dimensions": 8, "n_hidden": 8, "dropout": 0.0, "learning_rate": 0.03}
+READINGS = {
+    "attention": Reading(network="attention", **SMALL),
+    "convolution": Reading(network="convolution", n_filters=8, **SMALL),
+}
+
+
+def with_texts(documents):
+    if documents.texts is not None or documents.n_features == 0:
+        return documents
+    rows = documents.all_sparse()
+    texts = [" ".join(f"w{column}" for column in rows.row(i)[0]) for i in range(rows.n_rows)]
+    return replace(documents, texts=texts)
+
+
+class MatcherOfColumns(ReadingMatcher):
+    def fit(self, documents, task, run):
+        return super().fit(with_texts(documents), task, run)
+
+    def match(self, documents, beam_size, run):
+        return super().match(with_texts(documents), beam_size, run)
+
+
+class RankerOfColumns(ReadingRanker):
+    def fit(self, documents, task, run):
+        return super().fit(with_texts(documents), task, run)
+
+    def score(self, documents, matched, clusters, run):
+        return super().score(with_texts(documents), matched, clusters, run)
+
+
+class _OfColumns:
+    def fit(self, X, Y, **others):
+        return super().fit(with_texts(check_features(X)), Y, **others)
+
+    def make_matcher(self):
+        return MatcherOfColumns(self._how(), self.beam_size)
+
+    def make_ranker(self):
+        return RankerOfColumns(self._how())
+
+
+class AttentionXMLOfColumns(_OfColumns, AttentionXML):
+    pass
+
+
+class XMLCNNOfColumns(_OfColumns, XMLCNN):
+    pass
+
+
+def matcher(network):
+    return MatcherOfColumns(READINGS[network])
+
+
+def ranker(network):
+    return RankerOfColumns(READINGS[network])
+
+
