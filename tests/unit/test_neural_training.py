@@ -268,10 +268,10 @@ import time, numpy as np, torch
 from polyseme.backbones.neural.device import settled
 from polyseme.backbones.neural.training import TrainingPlan, train
 from polyseme.machine.run import Run
-network = torch.nn.Sequential(*[torch.nn.Linear(512, 512) for _ in range(8)])
+network = torch.nn.Sequential(*[torch.nn.Linear(512, 512) for _ in range(80)])
 def loss_of(rows):
     print("learning", flush=True)
-    return network(torch.randn(128 * len(rows), 512)).square().mean()
+    return network(torch.randn(256 * len(rows), 512)).square().mean()
 try:
     with settled(Run()):
         train(network, loss_of, np.full(999, 9), TrainingPlan(n_steps=10**9), Run())

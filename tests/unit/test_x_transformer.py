@@ -266,3 +266,15 @@ def test_a_long_text_is_cut_and_that_is_said(text_model):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         text_model.suggest([long])
+
+
+def test_an_estimate_counts_fine_tuning_and_encoding(folders, data):
+    model = XTransformer(folders["transformer"], **HOW, **{**QUICK, "n_steps": 400})
+    found = polyseme.estimate_training(model, data[0], CORPUS.labels)
+    tuning, encoding = (
+        found.seconds[phase].about for phase in ("Fine-tuning the encoder", "Encoding texts")
+    )
+    assert tuning > encoding > 0
+    longer = model.own_work(800, 300)["Fine-tuning the encoder"]
+    assert longer > 20 * model.for_samples().own_work(800, 300)["Fine-tuning the encoder"]
+    assert not hasattr(model, "features_")

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from polyseme.estimators import model_parts
@@ -186,6 +187,9 @@ class PartitionedClassifier(Learning):
     # How to use a machine belongs to the machine: not stored with a model.
     of_the_machine: ClassVar[Sequence[str]] = ("n_jobs", "verbose")
 
+    # Whether a document takes milliseconds, so that estimates make do with a few.
+    takes_long: ClassVar[bool] = False
+
     # What `polyseme.tune` tries: values of parameters, and settings known to be good.
     tuned_values: ClassVar[Mapping[str, Sequence[Any]]] = TUNED_VALUES
     tuned_first: ClassVar[Sequence[Mapping[str, Any]]] = TUNED_FIRST
@@ -330,6 +334,15 @@ class PartitionedClassifier(Learning):
 
     def take_chosen(self, chosen: Mapping[str, float]) -> None:
         """Take over what was chosen in the training of a stored model."""
+
+    def for_samples(self: Self) -> Self:
+        """Return the estimator that is trained on samples where only an estimate is wanted."""
+        copy: Self = clone(self)
+        return copy
+
+    def own_work(self, n_documents: int, n_labels: int) -> dict[str, float]:
+        """Return the work of phases that only this kind has, in units of its own."""
+        return {}
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Save the model as a folder of safetensors and JSON; `polyseme.load` reads it.

@@ -20,6 +20,9 @@ from polyseme.backbones.transformer.encoders import (
 )
 from polyseme.backbones.transformer.features import EncodedFeatures, require_texts
 from polyseme.backbones.transformer.finetuning import (
+    MOST_FOR_A_START,
+    MOST_LOOKED_AT,
+    N_LOOKS,
     FineTuning,
     LevelReport,
     count_steps,
@@ -60,6 +63,7 @@ LABEL_FEATURES = ("both", "embedding", "tf-idf", "label-text")
 HELD_OUT_SHARE = 0.1  # of documents, where the order of labels does not say which
 FINE_TUNING_BRANCHING = 16
 STREAM = 0x57E0
+STEPS_OF_A_SAMPLE, N_WARM = 2, 8
 
 Self = TypeVar("Self", bound="XTransformer")
 
@@ -135,6 +139,7 @@ class XTransformer(XRLinear):
 
     kind: ClassVar[str] = "x-transformer"
     reads_texts: ClassVar[bool] = True
+    takes_long: ClassVar[bool] = True
     _constraints: ClassVar[Mapping[str, Constraint]] = {
         **XRLinear._constraints,
         "encoder": instance_of(str),
@@ -165,6 +170,7 @@ class XTransformer(XRLinear):
     features_: EncodedFeatures
     finetuning_: list[dict[str, Any]]
     _label_texts: list[str] | None = None
+    _encoder_of_samples: Encoder | None = None
 
     def __init__(
         self,
@@ -249,7 +255,10 @@ class XTransformer(XRLinear):
         store = EmbeddingStore(encoder, None if work is None else work / "embeddings")
         self.features_ = self._make_features(encoder, documents.layout, store)
         with progress.phase(phases.ENCODING, documents.n_rows) as step:
-            return self.features_.of(documents, run.reporting_to(step), keep=True)
+            seen = self.features_.of(documents, run.reporting_to(step), keep=True)
+        if self._encoder_of_samples is not None:  # else predictions would only be looked up
+            self.features_.store = None
+        return seen
 
     def _make_features(
         self,
@@ -260,6 +269,8 @@ class XTransformer(XRLinear):
         return EncodedFeatures(encoder, self.embedding_weight, layout, store)
 
     def _load_encoder(self) -> Encoder:
+        if self._encoder_of_samples is not None:
+            return self._encoder_of_samples
         return load_encoder(
             self.encoder, pooling=self.pooling, max_tokens=self.max_tokens, device=self.device
         )
@@ -317,6 +328,30 @@ class XTransformer(XRLinear):
             saves_memory=self.saves_memory,
             precision=self.precision,
         )
+
+    def for_samples(self: Self) -> Self:
+        """Return the same with a few steps of fine-tuning, which keeps nothing.
+
+        Its encoder is there and warm, so that neither its memory nor its first moments count as
+        something that grows with the documents.
+        """
+        copy = super().for_samples()
+        copy._encoder_of_samples = self._load_encoder()
+        copy._encoder_of_samples.embed(["warm"] * N_WARM, self._run())
+        return copy.set_params(n_steps=STEPS_OF_A_SAMPLE, work_folder=None)
+
+    def own_work(self, n_documents: int, n_labels: int) -> dict[str, float]:
+        """Return how many documents go through the encoder; in training each counts thrice."""
+        how = self._how_to_finetune()
+        leaves = LabelTree.shape_for(n_labels, FINE_TUNING_BRANCHING, self.finetuning_leaf_size)
+        n_levels = len(levels_to_learn(leaves, how))
+        n_steps = count_steps(how, n_documents, n_levels)
+        of_a_level = (
+            3 * n_steps * self.batch_size
+            + min(n_documents, MOST_FOR_A_START)
+            + min(n_steps, N_LOOKS) * min(n_documents * HELD_OUT_SHARE, MOST_LOOKED_AT)
+        )
+        return {phases.FINE_TUNING: n_levels * of_a_level, phases.ENCODING: float(n_documents)}
 
     def _first_clusters(
         self, documents: Documents, labels: SparsePattern, run: Run

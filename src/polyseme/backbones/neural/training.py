@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -139,7 +140,9 @@ def train(
     parameters : iterable, optional
         What the optimiser is to move, as `torch.optim` takes it; by default all that can be.
     """
-    return _Training(network, loss_of, lengths, plan, run, recall, checkpoint, parameters).go()
+    with _interruptible(network):
+        training = _Training(network, loss_of, lengths, plan, run, recall, checkpoint, parameters)
+        return training.go()
 
 
 class _Training:
@@ -322,6 +325,26 @@ class _Training:
             "n_documents": len(lengths),
             "n_tokens": int(lengths.sum()),
         }
+
+
+@contextmanager
+def _interruptible(network: Any) -> Iterator[None]:
+    """Let Ctrl-C be heard on the way back through the network, which else is one long call.
+
+    Python sees to signals wherever it is called, so it is called, to do nothing, for each module.
+    """
+
+    def listen(module: Any, given: Any, output: Any) -> None:
+        if hasattr(output, "register_hook") and output.requires_grad:
+            output.register_hook(lambda gradient: None)
+
+    leaves = [module for module in network.modules() if not any(True for _ in module.children())]
+    hooks = [module.register_forward_hook(listen) for module in leaves]
+    try:
+        yield
+    finally:
+        for hook in hooks:
+            hook.remove()
 
 
 def _below(prefix: str, tensors: dict[str, Any]) -> dict[str, Any]:
