@@ -37,7 +37,13 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 SHORTER_NAMES = {"n_jobs": "--threads", "random_state": "--seed"}
 SWITCHES = ("verbose",)  # a number in Python, as in scikit-learn, but on or off
 METAVARS = {int: "N", float: "X", str: "NAME"}
-SPOKEN = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
+SPOKEN = {
+    bool: "true or false",
+    int: "a whole number",
+    float: "a number",
+    str: "a text",
+    list: "a list",
+}
 
 
 @dataclass(frozen=True)
@@ -179,4 +185,4 @@ def _kind_of(argument: inspect.Parameter) -> type:
         return type(argument.default)
     # Only an annotation such as `int | None` tells what an optional parameter is.
     words = re.findall(r"\w+", str(argument.annotation))
-    return next((kind for kind in (float, int, bool) if kind.__name__ in words), str)
+    return next((kind for kind in (list, float, int, bool) if kind.__name__ in words), str)

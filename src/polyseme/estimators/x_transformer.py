@@ -31,6 +31,7 @@ from polyseme.backbones.transformer.finetuning import (
 )
 from polyseme.backbones.transformer.matcher import EncodedTreeMatcher
 from polyseme.backbones.transformer.transformer import TransformerEncoder
+from polyseme.estimators.ensemble import AVERAGES, Ensembling
 from polyseme.estimators.learning import Learning
 from polyseme.estimators.other_defaults import with_parameters_of
 from polyseme.estimators.parameters import (
@@ -65,11 +66,26 @@ FINE_TUNING_BRANCHING = 16
 STREAM = 0x57E0
 STEPS_OF_A_SAMPLE, N_WARM = 2, 8
 
+
+def _are_members(value: object) -> bool:
+    return (
+        isinstance(value, list | tuple)
+        and len(value) > 0
+        and all(
+            isinstance(one, list | tuple)
+            and len(one) == 2
+            and isinstance(one[0], str)
+            and one[1] in LABEL_FEATURES
+            for one in value
+        )
+    )
+
+
 Self = TypeVar("Self", bound="XTransformer")
 
 
 @with_parameters_of(XRLinear)
-class XTransformer(XRLinear):
+class XTransformer(Ensembling):
     """Labels for texts by an encoder and TF-IDF together; labels may have several senses.
 
     An encoder, a transformer or a static table of token vectors, turns a text into a vector. A
@@ -122,6 +138,12 @@ class XTransformer(XRLinear):
         weights is not computed again, and a training that was stopped goes on. By default they
         are kept as long as the training lasts.
 
+    ensemble : list of (str, str), optional
+        Members of an ensemble, each an encoder and its `label_features`: trained one after the
+        other, and averaged. With a `work_folder`, members that are finished are kept.
+    average : str, default='mean'
+        How scores of members become one: 'mean', 'geometric' (of the product) or 'ranks'.
+
     All other parameters are those of `XRLinear`.
 
     Attributes
@@ -159,9 +181,12 @@ class XTransformer(XRLinear):
         "precision": one_of(*PRECISIONS),
         "device": instance_of(str),
         "work_folder": NONE | instance_of(str),
+        "ensemble": NONE | Constraint("a list of (encoder, label features)", _are_members),
+        "average": one_of(*AVERAGES),
     }
     changed_at_will: ClassVar[Sequence[str]] = (
         *XRLinear.changed_at_will,
+        "average",
         "device",
         "work_folder",
     )
@@ -191,6 +216,8 @@ class XTransformer(XRLinear):
         precision: str = "auto",
         device: str = "auto",
         work_folder: str | None = None,
+        ensemble: list[tuple[str, str]] | None = None,
+        average: str = "mean",
         **others: Any,
     ) -> None:
         super().__init__(**others)
@@ -211,6 +238,8 @@ class XTransformer(XRLinear):
         self.precision = precision
         self.device = device
         self.work_folder = work_folder
+        self.ensemble = ensemble
+        self.average = average
 
     def make_matcher(self) -> EncodedTreeMatcher:  # type: ignore[override]
         """Return a fresh matcher on encoded documents."""
@@ -219,6 +248,9 @@ class XTransformer(XRLinear):
     def fit(self: Self, X: Any, Y: Any, *, label_names: Any = None, **others: Any) -> Self:
         """Learn to tag documents; parameters are those of `XRLinear.fit`, X is `Documents`."""
         self.check_parameters()
+        if self.ensemble is not None:
+            before = others.pop("order_from", None)
+            return self._fit_members(X, Y, before, label_names=label_names, **others)
         if self.label_features == "label-text":
             n_documents = check_features(X).n_rows
             _, names = check_labels(Y, n_documents, label_names=label_names)
@@ -243,7 +275,7 @@ class XTransformer(XRLinear):
     ) -> Documents:
         """Fine-tune the encoder if that is wanted, and encode all documents."""
         work = None if self.work_folder is None else Path(self.work_folder).expanduser()
-        self.finetuning_ = []
+        self.finetuning_, self.members_ = [], []
         if isinstance(order_from, XTransformer):  # what it learned counts as chosen
             encoder = order_from.features_.encoder
             self.finetuning_ = order_from.finetuning_
@@ -379,18 +411,28 @@ class XTransformer(XRLinear):
         found = super().contents()
         described = {**found.description, "finetuning": self.finetuning_}
         own = Contents(described, found.arrays, found.names)
+        if self.members_:  # the first of them has the encoder
+            return self._with_members(own)
         return own.with_part("encoder", self.features_.encoder.contents())
+
+    def _parameters_of_member(self, member: Sequence[str]) -> dict[str, Any]:
+        encoder, label_features = member
+        return {"encoder": encoder, "label_features": label_features}
 
     @classmethod
     def restored(cls: type[Self], stored: StoredModel, *, n_jobs: int | None = None) -> Self:
         """Return the model that was stored, after checking all of it."""
         model = super().restored(stored, n_jobs=n_jobs)
         model.features_.weight = model.embedding_weight
+        model._restore_members(stored, n_jobs)
         return model
 
     def _restore_own(self, stored: StoredModel) -> None:
         """Take over the encoder."""
-        self.features_ = self._make_features(restore_encoder(stored.model("encoder")))
+        parts = stored.value("parts", dict)
+        own = stored if "encoder" in parts else stored.model("member-0")
+        self.features_ = self._make_features(restore_encoder(own.model("encoder")))
+        self.members_ = []
         self.finetuning_ = stored.value("finetuning", list)
 
 
