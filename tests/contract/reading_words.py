@@ -12,10 +12,12 @@ from polyseme.estimators.xml_cnn import XMLCNN
 from polyseme.inputs.features import check_features
 
 # Small networks that learn a handful of documents in a moment.
-SMALL = {"n_dimensions": 8, "n_hidden": 8, "dropout": 0.0, "learning_rate": 0.03}
+SMALL = {"n_dimensions": 8, "n_hidden": 8, "dropout": 0.0}
+QUICK = {**SMALL, "batch_size": 24, "n_epochs": 1, "learning_rate": 0.1}
+OF_METHODS = {**SMALL, "batch_size": 64, "n_epochs": 6, "learning_rate": 0.05}
 READINGS = {
-    "attention": Reading(network="attention", **SMALL),
-    "convolution": Reading(network="convolution", n_filters=8, **SMALL),
+    "attention": Reading(network="attention", least_steps=50, **QUICK),
+    "convolution": Reading(network="convolution", n_filters=8, least_steps=30, **QUICK),
 }
 
 
@@ -47,6 +49,9 @@ class _OfColumns:
     def fit(self, X, Y, **others):
         return super().fit(with_texts(check_features(X)), Y, **others)
 
+    def _how(self):
+        return replace(super()._how(), least_steps=20)
+
     def make_matcher(self):
         return MatcherOfColumns(self._how(), self.beam_size)
 
@@ -68,5 +73,3 @@ def matcher(network):
 
 def ranker(network):
     return RankerOfColumns(READINGS[network])
-
-

@@ -68,22 +68,22 @@ BARE = [name for name in (*MATCHERS, *RANKERS) if "bare margins" in name]
 RUN = Run()
 
 
-@pytest.fixture(params=MATCHERS.values(), ids=MATCHERS.keys())
+@pytest.fixture(scope="module", params=MATCHERS.values(), ids=MATCHERS.keys())
 def make_matcher(request):
     return request.param
 
 
-@pytest.fixture(params=RANKERS.values(), ids=RANKERS.keys())
+@pytest.fixture(scope="module", params=RANKERS.values(), ids=RANKERS.keys())
 def make_ranker(request):
     return request.param
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def matcher(make_matcher):
     return make_matcher().fit(documents(), topics(), RUN)
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def ranker(make_ranker):
     return make_ranker().fit(documents(), ranking(), RUN)
 

@@ -23,7 +23,7 @@ from polyseme.estimators.partitioned import PartitionedClassifier
 from polyseme.files import kinds
 from polyseme.tagger import tagger_for
 from tests import toy_backbone
-from tests.contract import of_words
+from tests.contract import of_words, reading_words
 from tests.small_data import two_senses
 
 # What small data need, as far as a method knows it: several clusters.
@@ -94,8 +94,20 @@ METHODS = {
 }
 
 # What needs the extra 'transformer', under the name of its kind; see of_words.py.
-NEURAL = {"x-transformer": Method(of_words.XTransformerOfWords, {"copies": 2})}
-if find_spec("tokenizers") is not None:
+NEURAL = {
+    "x-transformer": Method(of_words.XTransformerOfWords, {"copies": 2}),
+    "attention-xml": Method(
+        reading_words.AttentionXMLOfColumns,
+        {**reading_words.OF_METHODS, "copies": 2},
+        cannot={"update": "AttentionXML.* cannot be updated: .* fit it again"},
+    ),
+    "xml-cnn": Method(
+        reading_words.XMLCNNOfColumns,
+        {**reading_words.OF_METHODS, "n_filters": 8},
+        cannot={"update": "XMLCNN.* cannot be updated: .* fit it again"},
+    ),
+}
+if find_spec("tokenizers") is not None and find_spec("torch") is not None:
     METHODS |= NEURAL
 
 N_TOPICS, N_AMBIGUOUS = 8, 2
@@ -151,8 +163,9 @@ def toy_is_installed(tmp_path_factory):
         toy_backbone.installed(tmp_path_factory.mktemp("package")),
         pytest.MonkeyPatch.context() as patch,
     ):
-        place = f"{of_words.__name__}:{of_words.XTransformerOfWords.__name__}"
-        patch.setitem(kinds.METHODS, "x-transformer", place)
+        for kind, method in NEURAL.items():
+            place = f"{method.estimator.__module__}:{method.estimator.__name__}"
+            patch.setitem(kinds.METHODS, kind, place)
         yield
 
 

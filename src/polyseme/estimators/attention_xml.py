@@ -69,7 +69,7 @@ class AttentionXML(ReadingClassifier):
         Share of the dimensions that a document leaves out in training.
     n_epochs : int, default=5
         Passes over the documents of the first network; one that goes on from another has half.
-    batch_size : int, default=32
+    batch_size : int, default=16
         Documents of a step.
     learning_rate : float, default=0.005
         Of the optimiser, at its height.

@@ -108,7 +108,7 @@ class ReadingClassifier(OneCopyIsPlain, PartitionedClassifier):
         n_hidden: int = 96,
         dropout: float = 0.2,
         n_epochs: int = 5,
-        batch_size: int = 32,
+        batch_size: int = 16,
         learning_rate: float = 0.005,
         device: str = "auto",
         senses: str = "induce",

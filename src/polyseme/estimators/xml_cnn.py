@@ -33,7 +33,7 @@ class XMLCNN(ReadingClassifier):
         Length of the vector behind the bottleneck.
     dropout : float, default=0.3
         Share of the dimensions that a document leaves out in training.
-    learning_rate : float, default=0.002
+    learning_rate : float, default=0.003
         Of the optimiser, at its height.
 
     All other parameters are those of `AttentionXML`.
@@ -56,7 +56,7 @@ class XMLCNN(ReadingClassifier):
         n_filters: int = 64,
         n_hidden: int = 256,
         dropout: float = 0.3,
-        learning_rate: float = 0.002,
+        learning_rate: float = 0.003,
         **others: Any,
     ) -> None:
         super().__init__(n_hidden=n_hidden, dropout=dropout, learning_rate=learning_rate, **others)

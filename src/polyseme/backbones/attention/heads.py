@@ -22,7 +22,6 @@ from polyseme.machine.run import Run
 
 __all__ = ["Outputs", "learn_outputs"]
 
-LEAST_STEPS = 100  # so that a handful of documents is learned as well
 MOST_WRONG = 200  # wrong candidates of a document in a step; others take their turn by chance
 
 Integers = npt.NDArray[np.int64]
@@ -161,7 +160,7 @@ def learn_outputs(
         batch_size = min(how.batch_size, len(documents))
         n_steps = math.ceil(share * how.n_epochs * len(documents) / batch_size)
         plan = TrainingPlan(
-            n_steps=max(LEAST_STEPS, n_steps),
+            n_steps=max(how.least_steps, n_steps),
             batch_size=batch_size,
             at_once=batch_size,
             learning_rate=how.learning_rate,

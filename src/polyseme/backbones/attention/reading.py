@@ -34,6 +34,8 @@ class Reading:
         One of `NETWORKS`.
     n_filters : int
         Of each width of a convolution.
+    least_steps : int
+        So that a handful of documents is learned as well.
     most_at_once : int
         Nodes of a level that are scored for every document. The first network is that of the last
         level that has no more; the levels above it need none.
@@ -48,9 +50,10 @@ class Reading:
     n_filters: int = 64
     dropout: float = 0.2
     n_epochs: int = 5
-    batch_size: int = 32
-    learning_rate: float = 0.002
+    batch_size: int = 16
+    learning_rate: float = 0.005
     device: str = "auto"
+    least_steps: int = 100
     most_at_once: int = 1024
 
 
