@@ -121,7 +121,7 @@ class Vocabulary:
             warnings.warn(
                 f"only the first {n_words} words of a text are read, and some have more; n_words "
                 "says how many.",
-                stacklevel=2,
+                stacklevel=1,  # one place, so that Python shows it once
             )
         starts = np.zeros(len(rows) + 1, dtype=np.int64)
         np.cumsum([len(row) for row in rows], out=starts[1:])
