@@ -10,7 +10,7 @@ import difflib
 import inspect
 import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -30,6 +30,7 @@ __all__ = [
     "parameter_options",
     "parameters_of",
     "read_config",
+    "read_settings",
 ]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -137,6 +138,29 @@ def read_config(path: Path, estimator: type) -> dict[str, Any]:
             raise ValueError(f"{path}: unknown parameter {key!r}; {_hint(key, list(known))}")
         known[key].check(value, path)
     return values
+
+
+def read_settings(given: Sequence[str], estimator: type) -> dict[str, Any]:
+    """Read parameters that are given as ``name=value``; a value is as in TOML, or a bare text."""
+    known = {parameter.name: parameter for parameter in parameters_of(estimator)}
+    settings = {}
+    for one in given:
+        name, is_there, text = one.partition("=")
+        if not is_there:
+            raise click.UsageError(f"--set wants NAME=VALUE, not {one!r}.")
+        if name not in known:
+            raise click.UsageError(
+                f"--set: unknown parameter {name!r}; {_hint(name, list(known))}"
+            )
+        try:
+            value = tomllib.loads(f"value = {text}")["value"]
+        except tomllib.TOMLDecodeError:
+            value = text
+        if known[name].kind is str and not isinstance(value, str):
+            value = text
+        known[name].check(value, Path("--set"))
+        settings[name] = value
+    return settings
 
 
 def _spelled(name: str) -> str:
