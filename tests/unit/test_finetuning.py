@@ -108,7 +108,7 @@ def test_a_run_that_was_stopped_goes_on_to_the_same_encoder(
     monkeypatch.setattr(training._Training, "_step", step)
     again, reports = finetuned(folder, folder=tmp_path)
     assert again.key == whole.key
-    assert [report.outcome for report in reports] == [report.outcome for report in expected]
+    assert reports == expected
     assert {path.name for path in tmp_path.rglob("*.safetensors")} == {
         "level-1.safetensors",
         "level-2.safetensors",

@@ -98,7 +98,7 @@ class LevelReport:
     level, n_nodes : int
     recall_before : float or None
         Of the true nodes of held-out documents, with the head that the solver found; None if
-        there are no such documents, or if the level was resumed.
+        there are no such documents.
     outcome : Outcome
     """
 
@@ -232,13 +232,11 @@ class _FineTuning:
             self.run.seed,
         )
         partial = None if done is None else done.with_name(f"level-{level}.partial.safetensors")
+        start = None if done is None else done.with_name(f"level-{level}.start.safetensors")
+        recall = self._recall_of(head, targets) if len(self.looked_at) else None
         with settled(self.run, STREAM, level):
-            is_resumed = partial is not None and partial.exists()
-            if not is_resumed:
-                self._start(head, targets)
+            before = self._start(head, targets, recall, start)
             network = torch.nn.ModuleDict({"encoder": self._learning_encoder(), "head": head})
-            recall = self._recall_of(head, targets) if len(self.looked_at) else None
-            before = None if recall is None or is_resumed else recall()
             outcome = self._train(
                 network, head, head_above, candidates, n_steps, recall, run, partial
             )
@@ -249,8 +247,9 @@ class _FineTuning:
             own = self.encoder.network.state_dict()
             tensors |= {f"encoder.{name}": value for name, value in own.items()}
             write_checkpoint(done, tensors, {"recall_before": before, "outcome": asdict(outcome)})
-            assert partial is not None
-            partial.unlink(missing_ok=True)
+            for file in (partial, start):
+                if file is not None:
+                    file.unlink(missing_ok=True)
         return report, head
 
     def _train(
@@ -339,8 +338,18 @@ class _FineTuning:
             _keep_states(network, True)
         self.encoder.network = network.eval()
 
-    def _start(self, head: Any, targets: SparsePattern) -> None:
-        """Let the linear solver find the head, on embeddings of the encoder as it is."""
+    def _start(
+        self, head: Any, targets: SparsePattern, recall: Any, kept: Path | None
+    ) -> float | None:
+        """Let the linear solver find the head, on embeddings of the encoder as it is.
+
+        Returns the recall with it. Both are kept in a file: to encode documents takes long.
+        """
+        found = None if kept is None else read_checkpoint(kept)
+        if found is not None:
+            head.load_state_dict(found[0])
+            earlier: float | None = found[1]["recall"]
+            return earlier
         rows = self.known
         if len(rows) > MOST_FOR_A_START:
             chance = np.random.default_rng([STREAM, self.run.seed, targets.n_columns])
@@ -349,6 +358,10 @@ class _FineTuning:
         with self.torch.no_grad():
             head.weight.copy_(self.torch.from_numpy(weights))
             head.bias.copy_(self.torch.from_numpy(bias))
+        before = None if recall is None else float(recall())
+        if kept is not None:
+            write_checkpoint(kept, head.state_dict(), {"recall": before})
+        return before
 
     def _embedded(self, rows: Integers) -> Floats:
         quiet = self.run.reporting_to(None)
