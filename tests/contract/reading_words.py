@@ -14,7 +14,14 @@ from polyseme.inputs.features import check_features
 # Small networks that learn a handful of documents in a moment.
 SMALL = {"n_dimensions": 8, "n_hidden": 8, "dropout": 0.0}
 QUICK = {**SMALL, "batch_size": 24, "n_epochs": 1, "learning_rate": 0.1}
-OF_METHODS = {**SMALL, "batch_size": 64, "n_epochs": 6, "learning_rate": 0.05}
+OF_METHODS = {
+    "n_dimensions": 16,
+    "n_hidden": 16,
+    "dropout": 0.0,
+    "batch_size": 64,
+    "n_epochs": 8,
+    "learning_rate": 0.03,
+}
 READINGS = {
     "attention": Reading(network="attention", least_steps=50, **QUICK),
     "convolution": Reading(network="convolution", n_filters=8, least_steps=30, **QUICK),
@@ -50,7 +57,7 @@ class _OfColumns:
         return super().fit(with_texts(check_features(X)), Y, **others)
 
     def _how(self):
-        return replace(super()._how(), least_steps=20)
+        return replace(super()._how(), least_steps=60)
 
     def make_matcher(self):
         return MatcherOfColumns(self._how(), self.beam_size)

@@ -68,9 +68,9 @@ class ReadingMatcher:
 
             def make(before: Reader | None = before, level: int = level) -> Reader:
                 if before is not None:
-                    return before.started(self.how, np.arange(task.tree.n_nodes(level)))
+                    return before.started(self.how)
                 if self.readers:
-                    return self.readers[-1].started(self.how, task.tree.parents[level - 1])
+                    return self.readers[-1].started(self.how, task.tree.n_nodes(level))
                 return Reader.fresh(self.how, documents, task.tree.n_nodes(level), run.seed)
 
             def words_of(reader: Reader) -> WordRows:

@@ -24,6 +24,7 @@ __all__ = ["AttentionNetwork", "ConvolutionNetwork"]
 
 WIDTHS = (2, 4, 8)  # words that a convolution sees at once
 STRIDE = 2
+LEAK = 0.1  # of what is below 0: a unit that is never above it still learns
 N_POOLS = 8  # parts of a text whose strongest answers are kept
 
 
@@ -96,7 +97,7 @@ class AttentionNetwork(_Network):
         fits = states @ looked_for.transpose(1, 2)
         fits = fits.masked_fill(~is_word[:, :, None], -torch.inf)
         seen = functional.softmax(fits, dim=1).transpose(1, 2) @ states
-        judged = functional.relu(self.judge(seen))
+        judged = functional.leaky_relu(self.judge(seen), LEAK)
         return (judged * verdict).sum(dim=2) + bias
 
     def _states(self, words: Any, is_word: Any, generator: Any) -> Any:
@@ -128,7 +129,7 @@ class ConvolutionNetwork(_Network):
         """Return the logits of outputs."""
         generator = _generator(seed)
         pooled = self.thinned(self._pooled(words, generator), generator)
-        found = self.thinned(functional.relu(self.bottleneck(pooled)), generator)
+        found = self.thinned(functional.leaky_relu(self.bottleneck(pooled), LEAK), generator)
         if candidates is None:
             return found @ self.own.T + self.bias
         own = functional.embedding(candidates, self.own)

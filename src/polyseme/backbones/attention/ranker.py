@@ -32,8 +32,8 @@ STREAM = 0x5107
 class ReadingRanker:
     """Scores slots by reading; its network goes on from the matcher's last one, if there is one.
 
-    Each slot begins with what its cluster looked for, so that a label may look for something else
-    in each of its clusters. Slots of all clusters that a document learns in compete at once.
+    Each slot has a row of its own, so that a label may look for something else in each of its
+    clusters. Slots of all clusters that a document learns in compete at once.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ class ReadingRanker:
 
         def make() -> Reader:
             if above is not None:
-                return above.started(self.how, clusters.cluster_of_slot)
+                return above.started(self.how, clusters.n_slots)
             return Reader.fresh(self.how, documents, clusters.n_slots, run.seed)
 
         def words_of(reader: Reader) -> WordRows:

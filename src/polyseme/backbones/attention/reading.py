@@ -97,18 +97,18 @@ class Reader:
             network.vectors.weight[given] = torch.from_numpy(vectors[is_given]).to(given.device)
         return cls(vocabulary, network)
 
-    def started(self, how: Reading, parents: npt.NDArray[Any]) -> Reader:
-        """Return one for other outputs that goes on from here, each from its parent's row.
+    def started(self, how: Reading, n_outputs: int | None = None) -> Reader:
+        """Return one that goes on from here: the same outputs, or so many others.
 
-        Parameters
-        ----------
-        parents : ndarray of int, shape (n_outputs,)
+        Others have rows of their own, by chance. Were they begun at those of the nodes above them,
+        siblings would be alike, and what they want of the shared layers would cancel: measured,
+        they stayed alike.
         """
-        torch = needed_library()
-        network = _network(how, self.vocabulary.size, self.n_dimensions, len(parents))
         learned = dict(self.network.state_dict())
-        above = torch.from_numpy(parents.astype(np.int64)).to(self.network.bias.device)
-        learned |= {name: learned[name][above] for name in OF_OUTPUTS}
+        n_own = len(learned["bias"]) if n_outputs is None else n_outputs
+        network = _network(how, self.vocabulary.size, self.n_dimensions, n_own)
+        if n_outputs is not None:
+            learned |= {name: network.state_dict()[name] for name in OF_OUTPUTS}
         network.load_state_dict(learned)
         return Reader(self.vocabulary, network)
 
