@@ -15,6 +15,8 @@ PIP    := -m pip --quiet --disable-pip-version-check
 # Without isolation all installs share one build, and the C++ core is compiled once.
 BUILD  := --no-build-isolation --config-settings=build-dir=$(CORE)
 NINJA  := -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja)
+# Of the extra "transformer", this very torch: others bring gigabytes for GPUs along.
+NEURAL := torch==2.13.0 'transformers>=4.40' peft
 PYTEST := $(BIN)/python -m pytest
 BESIDE := -n auto --dist worksteal
 
@@ -83,6 +85,8 @@ $(VENV)/installed: $(VENV)/build-tools $(NATIVE) build/modules
 
 $(VENV)/installed-dev: $(VENV)/build-tools $(NATIVE) build/modules
 	$(BIN)/python $(PIP) install $(BUILD) -e '.[dev]'
+	$(BIN)/python $(PIP) install $(NEURAL) || \
+	  echo "torch could not be installed: the tests of networks are skipped." >&2
 	touch $(VENV)/installed $@
 
 $(ANNIF)/bin/python:

@@ -6,10 +6,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from polyseme import adapters, assignment, datasets, explain, metrics, senses, tagger, update
     from polyseme.cost.estimate import estimate_training
+    from polyseme.estimators.attention_xml import AttentionXML
     from polyseme.estimators.bonsai import Bonsai
     from polyseme.estimators.one_vs_rest import OneVsRest
     from polyseme.estimators.parabel import Parabel
     from polyseme.estimators.plt import PLT
+    from polyseme.estimators.x_transformer import XTransformer
+    from polyseme.estimators.xml_cnn import XMLCNN
     from polyseme.estimators.xr_linear import XRLinear
     from polyseme.files.loading import load
     from polyseme.partition.label_clusters import LabelClusters
@@ -21,6 +24,8 @@ __version__ = "0.1.0"
 
 __all__ = [
     "PLT",
+    "XMLCNN",
+    "AttentionXML",
     "Bonsai",
     "LabelClusters",
     "LabelHierarchy",
@@ -30,6 +35,7 @@ __all__ = [
     "Parabel",
     "TextModel",
     "XRLinear",
+    "XTransformer",
     "adapters",
     "assignment",
     "datasets",
@@ -46,6 +52,7 @@ __all__ = [
 # Where the names live that are not modules. All are imported when first used: scikit-learn and
 # SciPy take most of a second.
 _HOMES = {
+    "AttentionXML": "estimators.attention_xml",
     "Bonsai": "estimators.bonsai",
     "LabelClusters": "partition.label_clusters",
     "LabelHierarchy": "partition.trees.given",
@@ -55,7 +62,9 @@ _HOMES = {
     "Parabel": "estimators.parabel",
     "PLT": "estimators.plt",
     "TextModel": "text.model",
+    "XMLCNN": "estimators.xml_cnn",
     "XRLinear": "estimators.xr_linear",
+    "XTransformer": "estimators.x_transformer",
     "estimate_training": "cost.estimate",
     "load": "files.loading",
     "tune": "tuning.tuner",

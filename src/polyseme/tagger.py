@@ -378,7 +378,7 @@ class TextTagger(Tagger):
     def rows(self, documents: Any) -> Any:
         if hasattr(documents, "shape"):
             return documents
-        return self.model.features_.rows(documents)
+        return self.model.as_documents(documents)
 
     def shown(self, scores: Any) -> Any:
         return self.model.calibration_(scores)

@@ -1,5 +1,8 @@
 """What every matcher and every ranker must do; a new kind is one more line in a list."""
 
+from functools import partial
+from importlib.util import find_spec
+
 import numpy as np
 import pytest
 from sklearn.linear_model import RidgeClassifier
@@ -16,6 +19,7 @@ from polyseme.inputs.sparse_rows import SparseRows
 from polyseme.machine.run import Run
 from polyseme.partition.label_tree import LabelTree
 from tests import toy_backbone
+from tests.contract import of_words, reading_words
 from tests.contract.four_topics import (
     CLUSTERS,
     FORMS,
@@ -43,6 +47,8 @@ MATCHERS = {
     "ridge classifier": lambda: ClassifierAsMatcher(RidgeClassifier()),
     "centroids": toy_backbone.module().CentroidMatcher,
 }
+if find_spec("tokenizers") is not None:  # of the extra 'transformer'
+    MATCHERS["linear tree of encoded documents"] = of_words.matcher_of_words
 RANKERS = {
     "linear slots": LinearSlotRanker,
     "linear slots, logistic": lambda: LinearSlotRanker(
@@ -51,6 +57,10 @@ RANKERS = {
     "linear slots, bare margins": lambda: LinearSlotRanker(activation="none"),
     "centroids": toy_backbone.module().CentroidRanker,
 }
+if find_spec("torch") is not None:
+    for network in reading_words.READINGS:
+        MATCHERS[f"reading by {network}"] = partial(reading_words.matcher, network)
+        RANKERS[f"reading by {network}"] = partial(reading_words.ranker, network)
 # What tells how far it is; the toy is done before there is anything to tell.
 TELLING = [name for name in (*MATCHERS, *RANKERS) if name != "centroids"]
 # What has scores of any range, so that the order of labels is not learned from them.
@@ -58,22 +68,22 @@ BARE = [name for name in (*MATCHERS, *RANKERS) if "bare margins" in name]
 RUN = Run()
 
 
-@pytest.fixture(params=MATCHERS.values(), ids=MATCHERS.keys())
+@pytest.fixture(scope="module", params=MATCHERS.values(), ids=MATCHERS.keys())
 def make_matcher(request):
     return request.param
 
 
-@pytest.fixture(params=RANKERS.values(), ids=RANKERS.keys())
+@pytest.fixture(scope="module", params=RANKERS.values(), ids=RANKERS.keys())
 def make_ranker(request):
     return request.param
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def matcher(make_matcher):
     return make_matcher().fit(documents(), topics(), RUN)
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def ranker(make_ranker):
     return make_ranker().fit(documents(), ranking(), RUN)
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import cache
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from polyseme.estimators.partitioned import PartitionedClassifier
 from polyseme.files import kinds
 from polyseme.tagger import tagger_for
 from tests import toy_backbone
+from tests.contract import of_words, reading_words
 from tests.small_data import two_senses
 
 # What small data need, as far as a method knows it: several clusters.
@@ -91,6 +93,23 @@ METHODS = {
     ),
 }
 
+# What needs the extra 'transformer', under the name of its kind; see of_words.py.
+NEURAL = {
+    "x-transformer": Method(of_words.XTransformerOfWords, {"copies": 2}),
+    "attention-xml": Method(
+        reading_words.AttentionXMLOfColumns,
+        {**reading_words.OF_METHODS, "copies": 2},
+        cannot={"update": "AttentionXML.* cannot be updated: .* fit it again"},
+    ),
+    "xml-cnn": Method(
+        reading_words.XMLCNNOfColumns,
+        {**reading_words.OF_METHODS, "n_filters": 8},
+        cannot={"update": "XMLCNN.* cannot be updated: .* fit it again"},
+    ),
+}
+if find_spec("tokenizers") is not None and find_spec("torch") is not None:
+    METHODS |= NEURAL
+
 N_TOPICS, N_AMBIGUOUS = 8, 2
 DATA = two_senses(N_TOPICS, n_ambiguous=N_AMBIGUOUS, n_documents=500, place_weight=1)
 N_LABELS = DATA.Y.shape[1]
@@ -140,12 +159,19 @@ def assert_same(found, expected):
 
 @pytest.fixture(scope="module", autouse=True)
 def toy_is_installed(tmp_path_factory):
-    with toy_backbone.installed(tmp_path_factory.mktemp("package")):
+    with (
+        toy_backbone.installed(tmp_path_factory.mktemp("package")),
+        pytest.MonkeyPatch.context() as patch,
+    ):
+        for kind, method in NEURAL.items():
+            place = f"{method.estimator.__module__}:{method.estimator.__name__}"
+            patch.setitem(kinds.METHODS, kind, place)
         yield
 
 
 def test_every_method_that_has_a_name_is_in_the_table():
-    known = {getattr(method.estimator, "kind", None) for method in METHODS.values()}
+    table = {**METHODS, **NEURAL}.values()
+    known = {getattr(method.estimator, "kind", None) for method in table}
     assert set(kinds.METHODS) <= known
 
 

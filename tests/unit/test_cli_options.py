@@ -11,7 +11,12 @@ import pytest
 from click.testing import CliRunner
 
 from polyseme import XRLinear
-from polyseme.cli.estimator_options import parameter_options, parameters_of, read_config
+from polyseme.cli.estimator_options import (
+    parameter_options,
+    parameters_of,
+    read_config,
+    read_settings,
+)
 from polyseme.estimators.parameters import RENAMED
 
 
@@ -158,3 +163,20 @@ def test_old_keys_of_a_toml_file_are_refused_with_the_new_ones(tmp_path):
     for old, new in RENAMED.items():
         with pytest.raises(ValueError, match=f"unknown parameter '{old}'; it is called {new}."):
             read_config(write(tmp_path, f"{old} = 1"), XRLinear)
+
+
+def test_a_setting_is_read_as_in_a_toml_file_or_as_a_text():
+    given = ["n_loaves=3", "heat=2", "crust=some/thing", "steam=false", "limit=7"]
+    found = {"n_loaves": 3, "heat": 2, "crust": "some/thing", "steam": False, "limit": 7}
+    assert read_settings(given, Baker) == found
+    assert read_settings(["crust=12"], Baker) == {"crust": "12"}
+    assert read_settings(['crust="a=b"'], Baker) == {"crust": "a=b"}
+
+
+def test_a_setting_that_makes_no_sense_is_refused():
+    with pytest.raises(click.UsageError, match="--set wants NAME=VALUE, not 'heat'"):
+        read_settings(["heat"], Baker)
+    with pytest.raises(click.UsageError, match="unknown parameter 'loaves'; did you mean"):
+        read_settings(["loaves=3"], Baker)
+    with pytest.raises(ValueError, match="--set: n_loaves must be a whole number, not 'many'"):
+        read_settings(["n_loaves=many"], Baker)

@@ -433,7 +433,7 @@ def test_folds_count_on_the_way_from_the_sample_to_the_whole(monkeypatch):
     )
     data = two_senses(n_documents=200)
     estimate_training(XRLinear(n_jobs=1, verbose=0, match_folds=5), data.X, data.Y)
-    ((sample, job, _),) = seen
+    ((sample, job, *_),) = seen
     assert (sample.size.match_folds, job.match_folds) == (5, 5)
 
 

@@ -62,8 +62,8 @@ AT_HOME = {
     "ray": set(),
     "rich": {"cli", "machine"},
     "starlette": {"server"},
-    "torch": set(),
-    "transformers": set(),
+    "torch": {"backbones"},
+    "transformers": {"backbones"},
     "uvicorn": {"server"},
 }
 

@@ -13,9 +13,9 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.pipeline import make_pipeline
 
 from polyseme import XRLinear
+from polyseme.inputs.tokens import character_spans, token_spans, word_spans, words
 from polyseme.text import TextFeatures
 from polyseme.text.features import TermCounts
-from polyseme.text.tokens import character_spans, token_spans, word_spans, words
 from tests.examples import examples
 
 TEXTS = ["The cat sat on the mat.", "A dog; a CAT!", "", "dogs and cats and dogs", "été à Paris"]

@@ -189,7 +189,11 @@ class Descends(Protocol):
 
 @runtime_checkable
 class Encodes(Protocol):
-    """A matcher that makes more features of documents, for the ranker."""
+    """A matcher that makes more features of documents, for the ranker.
+
+    One whose own weights are of these features, too, says so by an attribute ``weighs_encoded``
+    that is True. Documents that have them already come back as they are.
+    """
 
     def encode(self, documents: Documents, run: Run) -> Documents:
         """Return the documents with what the ranker is to see."""

@@ -78,11 +78,13 @@ def read_labelled(
     refuse_text_options(data, options)
     dataset = datasets.load(data, n_threads=n_threads)
     _require_same_labels(tagger, dataset, data)
+    with_texts = tagger.classifier.reads_texts
     if wants_test and dataset.Y_test is not None:
-        return Labelled(dataset.X_test, dataset.Y_test)
+        return Labelled(dataset.test_documents(with_texts=with_texts), dataset.Y_test)
     if wants_test:
         note(f"{data} has no test part; all of it is used.")
-    return Labelled(dataset.X_train, dataset.Y_train, dataset.train_texts)
+    documents = dataset.train_documents(with_texts=with_texts)
+    return Labelled(documents, dataset.Y_train, dataset.train_texts)
 
 
 def read_documents(
@@ -99,7 +101,7 @@ def read_documents(
         if source is None:
             raise click.UsageError("Missing argument 'INPUT': this is a model of matrices.")
         refuse_text_options(source, options)
-        return Documents([_features(source, n_threads)])
+        return Documents([_features(source, n_threads, tagger.classifier.reads_texts)])
     if source is None or source == STDIN:
         documents = _of_texts(_lines_of_stdin(), options["lines"])
         if documents.is_single and not any(text.strip() for [text] in documents.batches):
@@ -127,11 +129,13 @@ def _lines_of_stdin() -> Iterator[str]:
     return (decode(line, Path("stdin"), i) for i, line in enumerate(stream, start=1))
 
 
-def _features(path: Path, n_threads: int | None) -> Any:
+def _features(path: Path, n_threads: int | None, with_texts: bool) -> Any:
     """Read features from a matrix file (.npz, .npy), a data folder or a text file."""
     if path.suffix not in (".npz", ".npy"):
         dataset = datasets.load(path, n_threads=n_threads)
-        return dataset.X_test if dataset.X_test is not None else dataset.X_train
+        has_test = dataset.X_test is not None
+        find = dataset.test_documents if has_test else dataset.train_documents
+        return find(with_texts=with_texts)
     try:
         with open(path, "rb") as stream:
             return sp.load_npz(stream) if path.suffix == ".npz" else np.load(stream)

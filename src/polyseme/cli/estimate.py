@@ -42,7 +42,7 @@ def estimate_on_matrices(
         with progress.phase("Training on samples"):
             found = estimate_training(
                 model,
-                dataset.X_train,
+                dataset.train_documents(with_texts=model.reads_texts),
                 dataset.Y_train,
                 label_names=dataset.label_names,
                 hierarchy=hierarchy,

@@ -10,7 +10,7 @@ import difflib
 import inspect
 import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -30,6 +30,7 @@ __all__ = [
     "parameter_options",
     "parameters_of",
     "read_config",
+    "read_settings",
 ]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -37,7 +38,13 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 SHORTER_NAMES = {"n_jobs": "--threads", "random_state": "--seed"}
 SWITCHES = ("verbose",)  # a number in Python, as in scikit-learn, but on or off
 METAVARS = {int: "N", float: "X", str: "NAME"}
-SPOKEN = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
+SPOKEN = {
+    bool: "true or false",
+    int: "a whole number",
+    float: "a number",
+    str: "a text",
+    list: "a list",
+}
 
 
 @dataclass(frozen=True)
@@ -133,6 +140,29 @@ def read_config(path: Path, estimator: type) -> dict[str, Any]:
     return values
 
 
+def read_settings(given: Sequence[str], estimator: type) -> dict[str, Any]:
+    """Read parameters that are given as ``name=value``; a value is as in TOML, or a bare text."""
+    known = {parameter.name: parameter for parameter in parameters_of(estimator)}
+    settings = {}
+    for one in given:
+        name, is_there, text = one.partition("=")
+        if not is_there:
+            raise click.UsageError(f"--set wants NAME=VALUE, not {one!r}.")
+        if name not in known:
+            raise click.UsageError(
+                f"--set: unknown parameter {name!r}; {_hint(name, list(known))}"
+            )
+        try:
+            value = tomllib.loads(f"value = {text}")["value"]
+        except tomllib.TOMLDecodeError:
+            value = text
+        if known[name].kind is str and not isinstance(value, str):
+            value = text
+        known[name].check(value, Path("--set"))
+        settings[name] = value
+    return settings
+
+
 def _spelled(name: str) -> str:
     return SHORTER_NAMES.get(name, "--" + name.replace("_", "-"))
 
@@ -179,4 +209,4 @@ def _kind_of(argument: inspect.Parameter) -> type:
         return type(argument.default)
     # Only an annotation such as `int | None` tells what an optional parameter is.
     words = re.findall(r"\w+", str(argument.annotation))
-    return next((kind for kind in (float, int, bool) if kind.__name__ in words), str)
+    return next((kind for kind in (list, float, int, bool) if kind.__name__ in words), str)

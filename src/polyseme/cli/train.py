@@ -9,7 +9,7 @@ import click
 
 from polyseme import XRLinear
 from polyseme.cli.corpus_options import take, training_options
-from polyseme.cli.estimator_options import given_parameters, parameter_options
+from polyseme.cli.estimator_options import given_parameters, parameter_options, read_settings
 from polyseme.cli.report import print_ambiguous, print_report, print_sizes, seconds_table
 from polyseme.cli.shared import console, json_option, path_argument, print_json
 from polyseme.cli.training_jobs import job_for
@@ -51,6 +51,14 @@ __all__ = ["train"]
     help="TOML file of parameters by their Python names; options win over it.",
 )
 @click.option(
+    "--set",
+    "settings",
+    metavar="NAME=VALUE",
+    multiple=True,
+    help="A parameter of the method by its Python name, also one that has no option here; can be "
+    "given several times, and wins over --config.",
+)
+@click.option(
     "--hierarchy",
     metavar="FILE",
     type=click.Path(path_type=Path),
@@ -72,6 +80,7 @@ def train(
     estimate: bool,
     method: str,
     config: Path | None,
+    settings: tuple[str, ...],
     hierarchy: Path | None,
     hierarchy_others: str | None,
     as_json: bool,
@@ -91,7 +100,8 @@ def train(
     if hierarchy is None and hierarchy_others is not None:
         raise click.UsageError("--hierarchy-others needs --hierarchy with a file.")
     estimator = method_named(method)
-    given = given_parameters(estimator, config, options)
+    options = {name: value for name, value in options.items() if value is not None}
+    given = given_parameters(estimator, config, {**read_settings(settings, estimator), **options})
     model = estimator(**given)
     model.check_parameters()  # what is wrong from the start is refused before the work begins
     if output is not None:

@@ -66,11 +66,12 @@ class _OnMatrices:
         progress = Progress()
         with progress, progress.phase("Reading the data"):
             dataset = datasets.load(self._data, n_threads=count_jobs(self._model.n_jobs))
+            documents = dataset.train_documents(with_texts=self._model.reads_texts)
         model = self._model
         if choose is not None:
-            model = choose(model, dataset.X_train, dataset.Y_train)
+            model = choose(model, documents, dataset.Y_train)
         model.fit(
-            dataset.X_train,
+            documents,
             dataset.Y_train,
             label_names=dataset.label_names,
             feature_names=dataset.feature_names,

@@ -11,11 +11,10 @@ import math
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.base import clone
 
 from polyseme.backbones.protocols import Weighs
 from polyseme.cost.formulas import (
@@ -55,6 +54,9 @@ FIRST_SAMPLE_ENTRIES = 150_000
 SAMPLE_SECONDS = 0.8  # samples grow until one takes as long
 MAX_SAMPLES = 4
 N_QUERIES = 1000
+FIRST_SAMPLE_OF_SLOW = 200  # documents, where each takes milliseconds
+N_QUERIES_OF_SLOW = 64
+NO_WORK: Mapping[str, float] = {}
 DENSE_COST = 0.25  # of a dense number, as a share of that of a sparse entry
 N_PREDICTION_PASSES = 7  # the median counts: one pass is short and easily disturbed
 # Dense arrays that each thread keeps, some numbers a feature; they do not grow with documents.
@@ -147,6 +149,9 @@ class Sample:
     n_record_bytes: int  # of these, what each level keeps for every feature, used or not
     n_sense_bytes: int  # of these, the senses of labels
     prediction_seconds: float  # a document
+    n_fixed_bytes: int = 0  # of the model's, what does not grow, such as an encoder
+    n_resident: int = 0  # what an encoder took in the beginning, and keeps to the end
+    own_work: Mapping[str, float] = field(default_factory=dict)  # of phases of this kind alone
 
 
 class _WatchedProgress(Progress):
@@ -155,6 +160,7 @@ class _WatchedProgress(Progress):
     def __init__(self) -> None:
         super().__init__(enabled=False)
         self.peaks: dict[str, int] = {}
+        self.after_encoding = 0  # bytes of memory then
 
     @contextmanager
     def phase(self, name: str, total: int | None = None) -> Iterator[Any]:
@@ -165,6 +171,8 @@ class _WatchedProgress(Progress):
         peak = peak_memory()
         if is_known and peak is not None:
             self.peaks[name] = max(peak, self.peaks.get(name, 0))
+        if name == phases.ENCODING:
+            self.after_encoding = resident_memory() or 0
 
 
 def estimate_training(
@@ -192,9 +200,10 @@ def estimate_training(
     labels, names = check_labels(Y, features.n_rows, label_names=label_names)
     refuse_mostly_absent_labels(labels)
     n_names_bytes = 0 if names is None else sum(len(str(name)) + 8 for name in names)
+    trained = model.for_samples()
     before, available = resident_memory(), available_memory()
 
-    samples = _train_on_samples(model, features, labels)
+    samples = _train_on_samples(trained, features, labels)
     last = samples[-1]
     if outside is None:
         tree = plant_together([_expected_shape(model, labels)] * model.n_trees)
@@ -208,11 +217,12 @@ def estimate_training(
     if last.size.n_documents == job.n_documents:  # nothing to guess
         n_weights = sum(last.n_weights[:-1]), last.n_weights[-1]
     model_growth = sum(n_weights) / max(1, sum(last.n_weights))
-    seconds = _phase_seconds(last, job, model_growth)
+    own_work = model.own_work(job.n_documents, labels.n_columns)
+    seconds = _phase_seconds(last, job, model_growth, own_work)
     peaks = _phase_peaks(last, job, n_weights[1], features.n_features, count_jobs(model.n_jobs))
     peak_phase = max(peaks, key=lambda phase: peaks[phase], default="")
     to_predict = prediction_work(job) / max(1.0, prediction_work(last.size))
-    to_predict *= slowdown(model_growth)
+    to_predict = 1.0 if model.takes_long else to_predict * slowdown(model_growth)
     return TrainingEstimate(
         seconds={phase: Range.around(taken, factor) for phase, taken in seconds.items()},
         total_seconds=Range.around(sum(seconds.values()), factor),
@@ -241,6 +251,8 @@ def _train_on_samples(model: Model, documents: Documents, Y: SparsePattern) -> l
     order = np.random.default_rng(model.random_state).permutation(n_documents)
     n_entries = _counts(documents, Y)["n_entries"]
     n = math.ceil(FIRST_SAMPLE_ENTRIES / max(1.0, n_entries / max(1, n_documents)))
+    if model.takes_long:
+        n = min(n, FIRST_SAMPLE_OF_SLOW)
     samples: list[Sample] = []
     while len(samples) < MAX_SAMPLES:
         n = min(n_documents, max(n, model.match_folds))
@@ -259,16 +271,16 @@ def _with_used_labels(Y: SparsePattern) -> SparsePattern:
     return SparsePattern(Y.starts, columns, max(1, len(used)))
 
 
-def _train_on(model: Model, documents: Documents, Y: SparsePattern) -> Sample:
+def _train_on(trained: Model, documents: Documents, Y: SparsePattern) -> Sample:
     watch = _WatchedProgress()
-    trained: Model = clone(model)
     forget_peak()
     before = resident_memory() or 0
     trained._learn(documents, Y, watch)
 
-    queries = documents.rows(0, min(documents.n_rows, N_QUERIES))
+    n_queries = N_QUERIES_OF_SLOW if trained.takes_long else N_QUERIES
+    queries = documents.rows(0, min(documents.n_rows, n_queries))
     passes = []
-    for _ in range(N_PREDICTION_PASSES):
+    for _ in range(1 if trained.takes_long else N_PREDICTION_PASSES):
         began = time.perf_counter()
         trained.predict_top_k(queries, 10)
         passes.append(time.perf_counter() - began)
@@ -282,9 +294,9 @@ def _train_on(model: Model, documents: Documents, Y: SparsePattern) -> Sample:
         slots_per_label=trained.clusters_.n_slots / trained.clusters_.n_labels,
         level_sizes=_level_sizes(tree),
         nodes_per_document=tuple(count / documents.n_rows for count in nodes),
-        beam_size=model.beam_of_all_trees,
-        training_rows=model.training_rows,
-        match_folds=usable_folds(documents.n_rows, model.match_folds),
+        beam_size=trained.beam_of_all_trees,
+        training_rows=trained.training_rows,
+        match_folds=usable_folds(documents.n_rows, trained.match_folds),
     )
     arrays = arrays_of(trained)
     return Sample(
@@ -299,6 +311,9 @@ def _train_on(model: Model, documents: Documents, Y: SparsePattern) -> Sample:
         n_sense_bytes=sum(
             array.nbytes for name, array in arrays.items() if name.startswith("senses.")
         ),
+        n_fixed_bytes=sum(array.nbytes for name, array in arrays.items() if "/" in name),
+        n_resident=max(0, watch.after_encoding - before),
+        own_work=trained.own_work(documents.n_rows, Y.n_columns),
         prediction_seconds=prediction_seconds,
     )
 
@@ -403,16 +418,20 @@ def _model_bytes(sample: Sample, job: JobSize, n_weights: float) -> float:
         senses *= job.n_judged / sample.size.n_judged
     elif phases.SENSES in sample.seconds:  # too few documents in the sample
         senses += 4 * NUMBERS_PER_JUDGED * job.n_judged
-    of_weights = sample.n_model_bytes - sample.n_record_bytes - sample.n_sense_bytes
-    return records + senses + of_weights / max(1, sum(sample.n_weights)) * n_weights
+    fixed = sample.n_fixed_bytes
+    of_weights = sample.n_model_bytes - sample.n_record_bytes - sample.n_sense_bytes - fixed
+    return fixed + records + senses + of_weights / max(1, sum(sample.n_weights)) * n_weights
 
 
-def _phase_seconds(sample: Sample, job: JobSize, model_growth: float) -> dict[str, float]:
+def _phase_seconds(
+    sample: Sample, job: JobSize, model_growth: float, own_work: Mapping[str, float] = NO_WORK
+) -> dict[str, float]:
     """Scale the measured seconds; solvers and matching slow down as their data grow.
 
     Held-out matching does not: what it does once for each fold weighs more in a sample.
     """
-    whole, part = phase_work(job), phase_work(sample.size)
+    whole = {**phase_work(job), **own_work}
+    part = {**phase_work(sample.size), **sample.own_work}
     solving = sample.seconds[phases.TRAINING_RANKER] / max(1.0, part[phases.TRAINING_RANKER])
     seconds = {}
     for phase, taken in sample.seconds.items():
@@ -440,6 +459,7 @@ def _phase_peaks(
     part = phase_memory(sample.size, sample.n_weights[-1])
     return {
         phase: peak
-        + max(0.0, _ratio(whole[phase], part[phase]) - 1) * max(peak - fixed, 0.2 * peak)
+        + max(0.0, _ratio(whole.get(phase, 1.0), part.get(phase, 1.0)) - 1)
+        * max(peak - sample.n_resident - fixed, 0.2 * (peak - sample.n_resident), 0)
         for phase, peak in sample.peaks.items()
     }

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 
 import scipy.sparse as sp
 
+from polyseme.inputs.documents import Documents
 from polyseme.inputs.features import check_features
 from polyseme.inputs.labels import check_labels, refuse_mostly_absent_labels
 from polyseme.inputs.sparse_rows import SparsePattern, SparseRows
@@ -57,6 +58,20 @@ class Dataset:
         """The text of each test document; read when first asked for."""
         n_documents = 0 if self.X_test is None else self.X_test.shape[0]
         return _read_lines(self.test_text_file, n_documents, "test documents")
+
+    def train_documents(self, *, with_texts: bool) -> Any:
+        """Return `X_train`, or with texts `Documents` that have both; for any estimator."""
+        return (
+            _with_texts(self.X_train, self.train_texts, "X.trn.txt")
+            if with_texts
+            else self.X_train
+        )
+
+    def test_documents(self, *, with_texts: bool) -> Any:
+        """Do the same for the test documents."""
+        return (
+            _with_texts(self.X_test, self.test_texts, "X.tst.txt") if with_texts else self.X_test
+        )
 
 
 def load_folder(path: str | os.PathLike[str]) -> Dataset:
@@ -124,6 +139,17 @@ def _load_part(folder: Path, part: str) -> Part:
     except ValueError as error:
         raise ValueError(f"{labels_file}: {error}") from None
     return X, Y
+
+
+def _with_texts(X: sp.csr_array | None, texts: list[str] | None, file_name: str) -> Any:
+    if X is None:
+        return None
+    if texts is None:
+        raise ValueError(
+            f"this method reads texts, and the data have none; put {file_name} with a document a "
+            "line beside the matrices."
+        )
+    return Documents(SparseRows.from_scipy(X), texts=texts)
 
 
 def _load_npz(file: Path) -> Any:

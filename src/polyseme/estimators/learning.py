@@ -97,13 +97,14 @@ class Learning(Predicting):
         learns_order = self.ordering == "learned" and order_from is None
         held_out = held_out_parts(labels, run.seed) if learns_order else []
         with progress:
+            seen = self._prepare(documents, labels, held_out, order_from, run, progress)
             with progress.phase(phases.LABEL_TREE) as step:
                 tree, clusters = given or self._first_clusters(
-                    documents, labels, run.reporting_to(step)
+                    seen, labels, run.reporting_to(step)
                 )
-            self._settle(documents, labels, clusters, order_from, run, progress)
+            self._settle(seen, labels, clusters, order_from, run, progress)
             found = disentangle(
-                documents,
+                seen,
                 labels,
                 tree,
                 clusters,
@@ -114,7 +115,7 @@ class Learning(Predicting):
                 progress,
             )
             ordering = (
-                self._learn_order(documents, tree, found, held_out, run, progress)
+                self._learn_order(seen, tree, found, held_out, run, progress)
                 if order_from is None
                 else order_from.ordering_
             )
@@ -144,6 +145,21 @@ class Learning(Predicting):
         self.updates_ = []
         self.phase_seconds_ = dict(progress.seconds)
         self._make_walk()
+
+    def _prepare(
+        self,
+        documents: Documents,
+        labels: SparsePattern,
+        held_out: Sequence[npt.NDArray[np.int64]],
+        order_from: Learning | None,
+        run: Run,
+        progress: Progress,
+    ) -> Documents:
+        """Return what all parts learn from: the documents, or what was first learned to make.
+
+        Documents of `held_out` are to show how the model does on documents that it did not see.
+        """
+        return documents
 
     def _first_clusters(
         self, documents: Documents, labels: SparsePattern, run: Run

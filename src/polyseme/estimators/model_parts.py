@@ -21,9 +21,6 @@ if TYPE_CHECKING:
 
 __all__ = ["contents_of", "restore"]
 
-# How to use a machine belongs to the machine, not to the model.
-_NOT_STORED = ("n_jobs", "verbose")
-
 
 def contents_of(model: PartitionedClassifier) -> Contents:
     """Return the description, the arrays and the names that make up a trained model."""
@@ -60,7 +57,9 @@ def contents_of(model: PartitionedClassifier) -> Contents:
     description = {
         "kind": model.kind,
         "parameters": {
-            name: value for name, value in model.get_params().items() if name not in _NOT_STORED
+            name: value
+            for name, value in model.get_params().items()
+            if name not in model.of_the_machine
         },
         "chosen": model.chosen(),
         "n_labels": model.n_labels_,
@@ -134,7 +133,7 @@ def _chosen(stored: StoredModel) -> dict[str, float]:
 
 def _set_parameters(model: PartitionedClassifier, stored: StoredModel) -> None:
     parameters = stored.value("parameters", dict)
-    known = set(inspect.signature(type(model)).parameters) - set(_NOT_STORED)
+    known = set(inspect.signature(type(model)).parameters) - set(model.of_the_machine)
     if not set(parameters) <= known:
         raise stored.damaged(f"its parameters are not those of a {type(model).__name__}")
     before = {"senses": "none", "ordering": "product"}  # a model from before there were any

@@ -1,4 +1,4 @@
-"""Classes that are another one with other default settings."""
+"""Classes that are another one with other default settings, or with more of them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-__all__ = ["with_defaults"]
+__all__ = ["with_defaults", "with_parameters_of"]
 
 Class = TypeVar("Class", bound=type[Any])
 
@@ -36,6 +36,28 @@ def with_defaults(**defaults: Any) -> Callable[[Class], Class]:
             ]
         )
         cls.__init__ = initialised
+        return cls
+
+    return decorate
+
+
+def with_parameters_of(base: type[Any]) -> Callable[[Class], Class]:
+    """Give a subclass the parameters of its base behind its own.
+
+    Its ``__init__`` takes its own by name, and the others as keywords that it hands on. The
+    signature shows all of them.
+    """
+
+    def decorate(cls: Class) -> Class:
+        own = [
+            parameter
+            for parameter in inspect.signature(cls.__init__).parameters.values()
+            if parameter.kind is not inspect.Parameter.VAR_KEYWORD
+        ]
+        names = {parameter.name for parameter in own}
+        inherited = inspect.signature(base.__init__).parameters.values()
+        others = [parameter for parameter in inherited if parameter.name not in names]
+        cls.__init__.__signature__ = inspect.Signature([*own, *others])
         return cls
 
     return decorate

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from polyseme.estimators import model_parts
@@ -154,6 +155,7 @@ class PartitionedClassifier(Learning):
 
     kind: ClassVar[str] = ""  # the name that saved models know the class by
     learns_from_all: ClassVar[bool] = False  # whether every document trains every cluster
+    reads_texts: ClassVar[bool] = False  # whether it needs the texts beside the features
 
     _constraints: ClassVar[Mapping[str, Constraint]] = {
         "copies": whole_from(1),
@@ -181,6 +183,12 @@ class PartitionedClassifier(Learning):
 
     # What may be set on a trained model; all else needs another fit.
     changed_at_will: ClassVar[Sequence[str]] = ("beam_size", "merge", "n_jobs", "verbose")
+
+    # How to use a machine belongs to the machine: not stored with a model.
+    of_the_machine: ClassVar[Sequence[str]] = ("n_jobs", "verbose")
+
+    # Whether a document takes milliseconds, so that estimates make do with a few.
+    takes_long: ClassVar[bool] = False
 
     # What `polyseme.tune` tries: values of parameters, and settings known to be good.
     tuned_values: ClassVar[Mapping[str, Sequence[Any]]] = TUNED_VALUES
@@ -327,6 +335,15 @@ class PartitionedClassifier(Learning):
     def take_chosen(self, chosen: Mapping[str, float]) -> None:
         """Take over what was chosen in the training of a stored model."""
 
+    def for_samples(self: Self) -> Self:
+        """Return the estimator that is trained on samples where only an estimate is wanted."""
+        copy: Self = clone(self)
+        return copy
+
+    def own_work(self, n_documents: int, n_labels: int) -> dict[str, float]:
+        """Return the work of phases that only this kind has, in units of its own."""
+        return {}
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Save the model as a folder of safetensors and JSON; `polyseme.load` reads it.
 
@@ -351,10 +368,14 @@ class PartitionedClassifier(Learning):
         """Return the model that was stored, after checking all of it."""
         model = cls()
         model.n_jobs = n_jobs
+        model._restore_own(stored)
         model_parts.restore(model, stored)
         model.trained_parameters_ = model._lasting_parameters()
         model._make_walk()
         return model
+
+    def _restore_own(self, stored: StoredModel) -> None:
+        """Take over what only this kind stores, before matcher and ranker are made."""
 
     def __sklearn_tags__(self) -> Any:
         """Tell scikit-learn that targets are needed and may be many, and that X may be sparse."""

@@ -25,6 +25,9 @@ METHODS = {
     "plt": "polyseme.estimators.plt:PLT",
     "nearest-labels": "polyseme.estimators.nearest_labels:NearestLabels",
     "nearest-neighbours": "polyseme.estimators.nearest_neighbours:NearestNeighbours",
+    "attention-xml": "polyseme.estimators.attention_xml:AttentionXML",
+    "xml-cnn": "polyseme.estimators.xml_cnn:XMLCNN",
+    "x-transformer": "polyseme.estimators.x_transformer:XTransformer",
 }
 # What is made around one of these.
 _OTHERS = {"text": "polyseme.text.model:TextModel"}

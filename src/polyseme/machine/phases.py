@@ -6,6 +6,8 @@ __all__ = [
     "ASSIGNING",
     "CHOOSING_COST",
     "CROSS_MATCHING",
+    "ENCODING",
+    "FINE_TUNING",
     "LABEL_TREE",
     "MATCHING",
     "ORDERING",
@@ -15,6 +17,8 @@ __all__ = [
     "TRAINING_RANKER",
 ]
 
+FINE_TUNING = "Fine-tuning the encoder"
+ENCODING = "Encoding texts"
 LABEL_TREE = "Label tree"
 CHOOSING_COST = "Choosing C"
 TRAINING_MATCHER = "Training the matcher"

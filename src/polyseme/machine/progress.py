@@ -12,7 +12,30 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rich.progress import Progress as RichProgress
 
-__all__ = ["Progress"]
+__all__ = ["Progress", "Step"]
+
+
+class Step:
+    """Is told how far a phase is, and shows it if somebody looks."""
+
+    def __init__(self, bars: RichProgress | None, name: str, total: int | None) -> None:
+        self._bars, self._name = bars, name
+        self._task = None if bars is None else bars.add_task(name, total=total)
+
+    def __call__(self, done: int) -> None:
+        """Say how much of the total is done so far."""
+        if self._bars is not None and self._task is not None:
+            self._bars.update(self._task, completed=done)
+
+    def tell(self, words: str) -> None:
+        """Say how it goes, in a few words beside the name of the phase."""
+        if self._bars is not None and self._task is not None:
+            self._bars.update(self._task, description=f"{self._name}: {words}")
+
+    def end(self) -> None:
+        """Take the bar away."""
+        if self._bars is not None and self._task is not None:
+            self._bars.remove_task(self._task)
 
 
 class Progress:
@@ -61,22 +84,18 @@ class Progress:
 
     @contextmanager
     def phase(self, name: str, total: int | None = None) -> Iterator[Callable[[int], None]]:
-        """Time a phase; yields a function that is told how much of `total` is done so far."""
+        """Time a phase; yields a function that is told how much of `total` is done so far.
+
+        It is a `Step`, which can also be told how it goes in words.
+        """
         self.seconds.setdefault(name, 0.0)
-        bars = self._bars
-        task = bars.add_task(name, total=total) if bars is not None else None
-
-        def step(done: int) -> None:
-            if bars is not None and task is not None:
-                bars.update(task, completed=done)
-
+        step = Step(self._bars, name, total)
         began = time.perf_counter()
         try:
             yield step
         finally:
             self.seconds[name] += time.perf_counter() - began
-            if bars is not None and task is not None:
-                bars.remove_task(task)
+            step.end()
 
 
 def _bars_on_stderr() -> RichProgress:

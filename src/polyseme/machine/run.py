@@ -22,15 +22,18 @@ class Run:
     n_threads : int
     progress : callable, optional
         Is told now and then how much is done, in the units of the computation.
+    tell : callable, optional
+        Is told now and then how it goes, in a few words.
     """
 
     seed: int = 0
     n_threads: int = 1
     progress: ProgressCallback | None = None
+    tell: Callable[[str], None] | None = None
 
     def reporting_to(self, progress: ProgressCallback | None) -> Run:
-        """Return the same with another listener."""
-        return replace(self, progress=progress)
+        """Return the same with another listener, which hears words too if it has a `tell`."""
+        return replace(self, progress=progress, tell=getattr(progress, "tell", None))
 
     def counting_from(self, n_done: int) -> Run:
         """Return the same for a later part of a computation: what it does is added to `n_done`."""

@@ -210,7 +210,8 @@ class _Way:
         run = model._run()
         self._beams = _beams(model, document, run)
         seen = what_the_ranker_sees(model.matcher_, document, run)
-        self._features, self._seen_features = _entries(document), _entries(seen)
+        of_path = seen if getattr(model.matcher_, "weighs_encoded", False) else document
+        self._features, self._seen_features = _entries(of_path), _entries(seen)
         slots = model.ranker_.score(seen, self._beams[-1], model.clusters_, run)
         self._slot_scores = dict(zip(*(part.tolist() for part in slots.row(0)), strict=True))
         labels, merged = merge_slots(slots, model.clusters_, model.merge).row(0)

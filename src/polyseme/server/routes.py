@@ -214,7 +214,7 @@ def _description(served: ServedModel) -> dict[str, Any]:
     about = tagger.sizes()
     return {
         "name": served.name,
-        "takes": ["text", "features"] if tagger.takes_texts else ["features"],
+        "takes": ["text"] * tagger.takes_texts + ["features"] * (not served.needs_texts),
         **{name: about[name] for name in DESCRIBED},
         "senses": served.catalogue.about_senses(),
         "has_probabilities": tagger.has_probabilities,

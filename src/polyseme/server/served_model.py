@@ -54,13 +54,19 @@ class ServedModel:
 
     def warm_up(self) -> None:
         """Do now what the first question would have to wait for."""
-        self.answer_all([Question(self.row_of([]), 1, None)])
+        if not self.needs_texts:
+            self.answer_all([Question(self.row_of([]), 1, None)])
         if self.tagger.takes_texts:
             self.answer_all([Question("", 1, None)])
         elif self.classifier.feature_names_ is not None:
             _ = "" in self.classifier.feature_names_  # makes the index of names
 
     # Documents
+
+    @property
+    def needs_texts(self) -> bool:
+        """Whether features alone are not enough, because the classifier reads the text."""
+        return self.tagger.takes_texts and self.classifier.reads_texts
 
     def row_of(self, features: Mapping[str, float] | Sequence[tuple[int, float]]) -> Row:
         """Return features, by name or as pairs of number and value, as a row.

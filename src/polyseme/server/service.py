@@ -53,6 +53,8 @@ class Service:
     def document(self, served: ServedModel, text: str | None, features: Any) -> Document:
         """Return what a client sent in the form that models take."""
         if text is None:
+            if served.needs_texts:
+                raise Problem(422, f"Model {served.name!r} reads texts; send a text.")
             try:
                 return served.row_of(features)
             except ValueError as error:

@@ -53,6 +53,7 @@ def estimate_text_training(
             count_held_out=model.count_held_out,
             seed=classifier.random_state,
             progress=progress,
+            keep_texts=classifier.reads_texts,
         )
         with progress.phase(SAMPLES):
             if outside is not None:
@@ -60,7 +61,7 @@ def estimate_text_training(
                 outside = outside.for_columns(problem.labels, names)
             found = estimate_training(
                 classifier,
-                problem.X,
+                problem.rows(0, problem.X.n_rows),
                 problem.Y,
                 label_names=problem.labels,
                 hierarchy=outside,

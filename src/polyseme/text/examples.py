@@ -13,9 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from polyseme.estimators.partitioned import PartitionedClassifier
+from polyseme.inputs.documents import Documents
 from polyseme.inputs.excerpts import excerpt
 from polyseme.inputs.names import Names
-from polyseme.inputs.sparse_rows import SparsePattern, SparseRows
+from polyseme.inputs.sparse_rows import SparsePattern
 from polyseme.partition.label_clusters import LabelClusters
 from polyseme.senses.best_slots import best_slots
 from polyseme.senses.layer import SHOWN_FROM
@@ -106,7 +107,7 @@ def meanings_of(classifier: PartitionedClassifier) -> Integers:
 
 
 def best_documents(
-    classifier: PartitionedClassifier, X: SparseRows, Y: SparsePattern, n_each: int
+    classifier: PartitionedClassifier, X: Documents, Y: SparsePattern, n_each: int
 ) -> tuple[Integers, Integers, Integers]:
     """Choose training documents for each meaning.
 
@@ -136,7 +137,7 @@ def best_documents(
 
 
 def surest_pairs(
-    classifier: PartitionedClassifier, X: SparseRows, Y: SparsePattern
+    classifier: PartitionedClassifier, X: Documents, Y: SparsePattern
 ) -> tuple[Integers, Integers]:
     """Return all pairs of a row and one of its labels, by how sure the matcher is of them."""
     rows, scores = [], []

@@ -25,7 +25,7 @@ from polyseme.estimators.parameters import (
 )
 from polyseme.inputs.names import Names
 from polyseme.inputs.sparse_rows import SparseRows
-from polyseme.text.tokens import character_spans, fold, token_spans, word_spans, words
+from polyseme.inputs.tokens import character_spans, fold, token_spans, word_spans, words
 
 __all__ = ["TermCounts", "TextFeatures", "in_batches"]
 

@@ -45,9 +45,10 @@ def fit_text_model(
             count_held_out=model.count_held_out,
             seed=classifier.random_state,
             progress=progress,
+            keep_texts=classifier.reads_texts,
         )
     n_training = problem.n_training
-    X, Y = problem.X.rows(0, n_training), problem.Y.rows(0, n_training)
+    X, Y = problem.rows(0, n_training), problem.Y.rows(0, n_training)
     if choose is not None:
         classifier = choose(classifier, X, Y)
     names = [(label_names or {}).get(label, label) for label in problem.labels]
@@ -73,7 +74,8 @@ def fit_text_model(
         seconds.update(progress.seconds)
     if model.refit or not problem.n_held_out:
         # Curve and threshold are of the order that was measured, or of none.
-        classifier.fit(problem.X, problem.Y, **fitted, order_from=measured)
+        all_documents = problem.rows(0, problem.X.n_rows)
+        classifier.fit(all_documents, problem.Y, **fitted, order_from=measured)
         seconds.update(classifier.phase_seconds_)
     examples = None
     if model.examples:
@@ -99,6 +101,7 @@ def fit_text_model(
 def _choose_examples(
     classifier: PartitionedClassifier, problem: TextProblem, records: Iterable[Record], n_each: int
 ) -> Examples:
-    meanings, starts, rows = best_documents(classifier, problem.X, problem.Y, n_each)
+    documents = problem.rows(0, problem.X.n_rows)
+    meanings, starts, rows = best_documents(classifier, documents, problem.Y, n_each)
     texts = (record.text for record in records if record.labels)
     return Examples.collect(meanings, starts, problem.documents[rows], texts)

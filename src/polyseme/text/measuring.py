@@ -15,7 +15,7 @@ from polyseme.text.calibration import Calibration, reliability
 from polyseme.text.corpora.records import Record
 from polyseme.text.evaluation import N_RANKED, Judged, choose_cut, cross_checked, figures_of
 from polyseme.text.features import in_batches
-from polyseme.text.problem import TextProblem, as_new_documents
+from polyseme.text.problem import TextProblem
 
 if TYPE_CHECKING:
     from polyseme.text.model import TextModel
@@ -37,7 +37,7 @@ def measure_held_out(
         See `TextModel.report_`.
     """
     n_training, n_documents = problem.n_training, problem.X.n_rows
-    X = as_new_documents(problem.X.rows(n_training, n_documents), problem.X.rows(0, n_training))
+    X = problem.held_out_as_new()
     Y = problem.Y.rows(n_training, n_documents)
     labels, scores = classifier.predict_top_k(X, min(N_RANKED, classifier.n_labels_))
     judged = Judged.judge(labels, scores, Y.to_scipy())

@@ -26,6 +26,7 @@ from polyseme.estimators.predicting import check_k
 from polyseme.estimators.xr_linear import XRLinear
 from polyseme.files.model_folder import save_model
 from polyseme.files.stored_model import Contents, StoredModel
+from polyseme.inputs.documents import Documents
 from polyseme.inputs.names import Names
 from polyseme.inputs.sparse_rows import SparsePattern, SparseRows
 from polyseme.partition.trees.given import LabelHierarchy
@@ -317,7 +318,7 @@ class TextModel(BaseEstimator):  # type: ignore[misc]
         """
         return suggest(
             self.classifier_,
-            self._rows(texts),
+            self.as_documents(texts),
             limit,
             self.checked_threshold(threshold),
             shown=self.calibration_,
@@ -329,12 +330,15 @@ class TextModel(BaseEstimator):  # type: ignore[misc]
     ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]:
         """Return the best labels of each text and their bare scores, as `predict_top_k` does."""
         most = min(check_k(limit, "limit"), self.classifier_.n_labels_)
-        return self.classifier_.predict_top_k(self._rows(texts), most)
+        return self.classifier_.predict_top_k(self.as_documents(texts), most)
 
-    def _rows(self, texts: Sequence[str]) -> Any:
+    def as_documents(self, texts: Sequence[str]) -> Documents:
+        """Return texts as the classifier takes them: features, and the texts if it reads them."""
         if isinstance(texts, str):
             raise ValueError("texts must be a list of texts; put the one text into a list.")
-        return self.features_.rows(texts if isinstance(texts, list) else list(texts))
+        given = texts if isinstance(texts, list) else list(texts)
+        features = self.features_.rows(given)
+        return Documents(features, texts=given if self.classifier_.reads_texts else None)
 
     def evaluate(
         self,

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from polyseme.inputs.documents import Documents
 from polyseme.inputs.sparse_rows import SparsePattern, SparseRows
 from polyseme.machine.progress import Progress
 from polyseme.text.corpora.records import Record
@@ -37,6 +38,8 @@ class TextProblem:
     n_held_out : int
     n_without_labels : int
         Documents that were left out because they have no label.
+    texts : list of str or None
+        The text of each row, where the classifier reads them.
     """
 
     X: SparseRows
@@ -45,11 +48,22 @@ class TextProblem:
     documents: npt.NDArray[np.int64]
     n_held_out: int
     n_without_labels: int
+    texts: list[str] | None = None
 
     @property
     def n_training(self) -> int:
         """Number of documents that are not held out."""
         return self.X.n_rows - self.n_held_out
+
+    def rows(self, first: int, last: int) -> Documents:
+        """Return documents ``first`` to ``last`` (excluded) as the classifier takes them."""
+        return Documents(self.X, texts=self.texts).rows(first, last)
+
+    def held_out_as_new(self) -> Documents:
+        """Return the held-out documents as they would look had nobody counted their words."""
+        first, last = self.n_training, self.X.n_rows
+        features = as_new_documents(self.X.rows(first, last), self.X.rows(0, first))
+        return Documents(features, texts=self.rows(first, last).texts)
 
 
 def read_problem(
@@ -59,6 +73,7 @@ def read_problem(
     count_held_out: Callable[[int], int],
     seed: int,
     progress: Progress,
+    keep_texts: bool = False,
 ) -> TextProblem:
     """Count words and labels in a first pass and compute features in a second one.
 
@@ -70,6 +85,8 @@ def read_problem(
         Is fitted.
     count_held_out : callable
         From the number of documents to the number of those to hold out.
+    keep_texts : bool
+        Whether the texts are kept as well, all of them in memory, for whoever reads them.
     """
     if iter(records) is records:
         raise ValueError(
@@ -102,9 +119,11 @@ def read_problem(
         training = RowBuffer(features.n_features_)
         held_out = RowBuffer(features.n_features_)
         n_done = 0
+        kept: list[str] = []
         texts = (record.text for record in records if record.labels)
         for batch in in_batches(texts, TEXTS_AT_ONCE):
             rows = features.rows(batch).to_scipy()
+            kept.extend(batch if keep_texts else ())
             apart = is_held_out[n_done : n_done + len(batch)]
             n_done += len(batch)
             if len(apart) == len(batch):
@@ -115,7 +134,8 @@ def read_problem(
             raise ValueError("the texts changed while they were read; try again.")
         training.append(held_out.rows().to_scipy())
         X = training.rows()
-    return TextProblem(X, Y.take(order), names, order, n_held_out, labels.n_empty)
+    in_order = [kept[i] for i in order.tolist()] if keep_texts else None
+    return TextProblem(X, Y.take(order), names, order, n_held_out, labels.n_empty, in_order)
 
 
 def held_out_last(n_documents: int, n_held_out: int, seed: int) -> npt.NDArray[np.int64]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import scipy.sparse as sp
 
+from polyseme.inputs.documents import Documents
 from polyseme.text.corpora.records import Record
 
 if TYPE_CHECKING:
@@ -21,13 +22,14 @@ MOST_LOOKED_AT = 10_000  # documents of the label
 
 def rows_with_label(
     model: TextModel, label: int, records: Iterable[Record]
-) -> tuple[sp.csr_array, sp.csr_array, list[str], list[int]]:
+) -> tuple[Documents, sp.csr_array, list[str], list[int]]:
     """Walk through a corpus until ten thousand documents with a label are found.
 
     Returns
     -------
-    X, Y : csr_array
-        Their features, and those of their labels that the model knows.
+    X : Documents
+    Y : csr_array
+        Those of their labels that the model knows.
     texts : list of str
     rows : list of int
         Their places in the corpus.
@@ -45,4 +47,4 @@ def rows_with_label(
     shape = len(found), model.classifier_.n_labels_
     Y = sp.csr_array((np.ones(len(columns)), columns, starts), shape=shape)
     texts = [record.text for _, record in found]
-    return model.features_.transform(texts), Y, texts, [row for row, _ in found]
+    return model.as_documents(texts), Y, texts, [row for row, _ in found]

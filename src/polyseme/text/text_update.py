@@ -14,7 +14,7 @@ from sklearn.base import clone
 
 from polyseme.inputs.documents import Documents
 from polyseme.inputs.names import Names
-from polyseme.inputs.sparse_rows import SparsePattern, SparseRows
+from polyseme.inputs.sparse_rows import SparsePattern
 from polyseme.machine.progress import Progress
 from polyseme.senses.describe import senses_in
 from polyseme.text.corpora.records import Record
@@ -22,6 +22,7 @@ from polyseme.text.examples import Examples, first_of_each, meanings_of, surest_
 from polyseme.text.features import TextFeatures, in_batches
 from polyseme.text.problem import RowBuffer, held_out_last
 from polyseme.training.update import Update, update_stacked
+from polyseme.training.with_slots import check_can_be_updated
 
 if TYPE_CHECKING:
     from polyseme.estimators.partitioned import PartitionedClassifier
@@ -44,6 +45,7 @@ def update_text_model(
     """Update a text model in place, at the very end; see `TextModel.update`."""
     if not hasattr(model, "classifier_"):
         raise ValueError("the model is not trained yet; call fit before update.")
+    check_can_be_updated(model.classifier_)  # before anything is read
     if iter(records) is records:
         raise ValueError(
             "the new texts can be walked through only once, but two passes are needed; give a "
@@ -54,23 +56,28 @@ def update_text_model(
             "changed clusters are trained on their old documents too, which the model does not "
             "hold; give those it was trained on as old, or train it with keep_data=True."
         )
+    if old is None and model.classifier_.reads_texts:
+        raise ValueError(
+            f"{type(model.classifier_).__name__} reads texts, of which a model keeps none; give "
+            "the documents that it was trained on as old."
+        )
     numbers = _LabelNumbers(model)
     progress = Progress(enabled=bool(model.verbose))
     with progress:
         with progress.phase("Reading new texts") as step:
             unknown = _UnknownWords(model.features_)
             labelled = (record for record in records if record.labels)
-            X_new, Y_new = _read(unknown.count(labelled), model.features_, numbers, step)
+            X_new, Y_new = _read(unknown.count(labelled), model, numbers, step)
             if X_new.n_rows == 0:
                 raise ValueError("none of the new documents has a label; there is nothing to add.")
             new_labels, new_names = numbers.name_new(label_names)
         with progress.phase("Reading old texts") as step:
             if old is not None:
                 labelled = (record for record in old if record.labels)
-                X_old, Y_old = _read(labelled, model.features_, numbers.closed(), step)
+                X_old, Y_old = _read(labelled, model, numbers.closed(), step)
             elif model.training_data_ is not None:
-                X_old, Y_old = model.training_data_
-    X = SparseRows.stack([X_old, X_new])
+                X_old, Y_old = Documents(model.training_data_[0]), model.training_data_[1]
+    X = Documents.stack([X_old, X_new])
     Y = SparsePattern.stack([Y_old, numbers.sorted_columns(Y_new)], numbers.n_labels)
     n_old = X_old.n_rows
     del X_old, Y_old, X_new, Y_new
@@ -79,7 +86,7 @@ def update_text_model(
         X, Y = X.take(order), Y.take(order)
     classifier, update = update_stacked(
         model.classifier_,
-        Documents(X),
+        X,
         Y,
         n_old,
         label_names=new_names,
@@ -101,7 +108,8 @@ def update_text_model(
     if model.label_uris_ is not None:
         model.label_uris_ = Names.from_list([*model.label_uris_, *new_labels])
     model.classifier_, model.examples_ = classifier, examples
-    model.training_data_ = (X, Y) if model.training_data_ is not None else None
+    if model.training_data_ is not None and X.sparse is not None:
+        model.training_data_ = X.sparse, Y
     return dataclasses.replace(
         update,
         unknown_words=unknown.share,
@@ -198,14 +206,19 @@ class _UnknownWords:
 
 def _read(
     records: Iterable[Record],
-    features: TextFeatures,
+    model: TextModel,
     numbers: _LabelNumbers,
     step: Callable[[int], None],
-) -> tuple[SparseRows, SparsePattern]:
+) -> tuple[Documents, SparsePattern]:
     """Compute features with the words that are known; one pass."""
+    features = model.features_
+    texts: list[str] | None = [] if model.classifier_.reads_texts else None
     rows, starts, columns = RowBuffer(features.n_features_), array("q", [0]), array("i")
     for batch in in_batches(records, TEXTS_AT_ONCE):
-        rows.append(features.rows([record.text for record in batch]).to_scipy())
+        own = [record.text for record in batch]
+        rows.append(features.rows(own).to_scipy())
+        if texts is not None:
+            texts += own
         for record in batch:
             columns.extend(sorted({numbers.of(label) for label in record.labels}))
             starts.append(len(columns))
@@ -213,7 +226,7 @@ def _read(
     pattern = SparsePattern(
         np.array(starts, dtype=np.int64), np.array(columns, dtype=np.int32), numbers.n_labels
     )
-    return rows.rows(), pattern
+    return Documents(rows.rows(), texts=texts), pattern
 
 
 def _as_in_training(model: TextModel, n_old: int, n_documents: int) -> npt.NDArray[np.int64]:
@@ -230,7 +243,7 @@ def _more_examples(
     model: TextModel,
     present: Examples,
     classifier: PartitionedClassifier,
-    X: SparseRows,
+    X: Documents,
     Y: SparsePattern,
     texts: Iterable[str],
 ) -> Examples:
@@ -250,8 +263,8 @@ def _more_examples(
     unnamed = np.flatnonzero((has_more & (np.diff(meanings) > 1))[label])
     if layer is not None and len(unnamed):
         old, new = np.split(text[unnamed], [np.searchsorted(unnamed, len(old_labels))])
-        beginnings = model.features_.rows([str(present.texts[i]) for i in old.tolist()])
-        shown = SparseRows.stack([beginnings, X.take(new - len(present.texts))])
+        beginnings = model.as_documents([str(present.texts[i]) for i in old.tolist()])
+        shown = Documents.stack([beginnings, X.take(new - len(present.texts))])
         senses = senses_in(classifier, shown, label[unnamed, None])[:, 0]
         place[unnamed] = senses - layer.starts[np.searchsorted(layer.labels, label[unnamed])]
     place = np.minimum(place, np.diff(meanings)[label] - 1)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from polyseme.backbones.protocols import Drafts, Encodes, Fuses, Matcher, Ranker
+from polyseme.backbones.protocols import Drafts, Fuses, Matcher, Ranker
 from polyseme.backbones.tasks import MatchingTask, RankingTask
 from polyseme.inputs.documents import Documents
 from polyseme.inputs.sparse_rows import SparsePattern, SparseRows
@@ -161,14 +161,13 @@ def _candidates_of_part(
     matched = matcher.match(some, how.beam_size, quiet)
     if not _multiply(matched):
         return None
-    ranker = how.kept_draft
-    if ranker is None or isinstance(matcher, Encodes):  # which makes other features than it saw
+    ranker, seen = how.kept_draft, what_the_ranker_sees(matcher, some, quiet)
+    if ranker is None or seen is not some:  # the draft saw features of another matcher
         ranker = how.make_ranker().fit(what_the_ranker_sees(matcher, known, run), draft, run)
-    seen = what_the_ranker_sees(matcher, some, quiet)
     if not _multiply(ranker.score(seen, matched, task.clusters, quiet)):
         return None
     counts = log_counts(np.bincount(draft.labels.columns, minlength=draft.labels.n_columns))
-    if isinstance(matcher, Fuses) and not isinstance(matcher, Encodes):
+    if isinstance(matcher, Fuses) and seen is some:
         walk = matcher.fused_with(ranker, task.clusters)
         if walk is not None:
             return walk.candidates(unseen, how.beam_size, how.merge, counts, quiet)

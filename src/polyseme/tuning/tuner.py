@@ -190,9 +190,10 @@ def _documents_of(
                 count_held_out=estimator.count_held_out,
                 seed=classifier.random_state,
                 progress=progress,
+                keep_texts=classifier.reads_texts,
             )
         n = problem.n_training
-        documents, labels = Documents(problem.X.rows(0, n)), problem.Y.rows(0, n)
+        documents, labels = problem.rows(0, n), problem.Y.rows(0, n)
     else:
         documents = check_features(X)
         labels, _ = check_labels(Y, documents.n_rows)

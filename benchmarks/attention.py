@@ -1,0 +1,111 @@
+"""`python -m benchmarks.attention --data FOLDER`: methods that read words, with one copy and two.
+
+Each row trains on the first documents of a data folder that has texts, is measured on its test
+part, and is written to the JSON file at once; rows that are there already stay, so that they can
+be measured one by one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+from benchmarks.options import count, plain_errors, settings
+from benchmarks.report import table
+from polyseme import datasets, metrics
+from polyseme.files.kinds import method_named
+from polyseme.files.whole_files import written_beside
+
+METHODS = ("attention-xml", "xml-cnn", "xr-linear")
+KEPT = ("P@1", "P@3", "P@5", "PSP@1", "PSP@3", "PSP@5")
+SEED = 0
+
+
+def main(words: list[str] | None = None) -> None:
+    """Measure what was asked for, and print all rows of the file."""
+    options = parse_options(words)
+    with plain_errors("benchmarks.attention"):
+        dataset = datasets.load(options.data)
+        rows = _rows_of(options.output)
+        for method in options.methods:
+            for copies in options.copies:
+                row = measured(dataset, method, copies, options)
+                rows = [*(one for one in rows if one["name"] != row["name"]), row]
+                with written_beside(options.output) as stream:
+                    stream.write(json.dumps(rows, indent=2).encode() + b"\n")
+        header = ["row", "train s", *KEPT]
+        print("\n".join(table([header, *map(_line, rows)])))
+
+
+def measured(
+    dataset: datasets.Dataset, method: str, copies: int, options: argparse.Namespace
+) -> dict[str, Any]:
+    """Train and measure one method."""
+    own = {} if method == "xr-linear" else options.settings
+    fixed = {"ordering": "product", "senses": "none", "random_state": SEED, "verbose": 0}
+    rounds = {"rounds": 0} if copies == 1 else {}
+    model = method_named(method)(
+        copies=copies, n_jobs=options.threads, **rounds, **{**fixed, **own}
+    )
+    n = min(options.documents or dataset.Y_train.shape[0], dataset.Y_train.shape[0])
+    train = dataset.train_documents(with_texts=model.reads_texts)
+    train = train.rows(0, n) if model.reads_texts else train[:n]
+    Y = dataset.Y_train[:n]
+    began = time.perf_counter()
+    model.fit(train, Y)
+    trained = time.perf_counter()
+    found, _ = model.predict_top_k(dataset.test_documents(with_texts=model.reads_texts), 5)
+    predicted = time.perf_counter()
+    weights = metrics.propensities(Y.sum(axis=0), n)
+    figures = metrics.evaluate(found, dataset.Y_test, ks=(1, 3, 5), propensities=weights)
+    return {
+        "name": f"{method}, {copies} cop{'y' if copies == 1 else 'ies'}, {n:,} documents",
+        "settings": own,
+        "seed": SEED,
+        "threads": options.threads,
+        "train_seconds": round(trained - began, 1),
+        "test_seconds": round(predicted - trained, 1),
+        "phase_seconds": {name: round(taken, 1) for name, taken in model.phase_seconds_.items()},
+        "n_clusters": model.clusters_.n_clusters,
+        "n_slots": model.clusters_.n_slots,
+        **{name: round(float(figures[name]), 2) for name in KEPT},
+    }
+
+
+def _line(row: dict[str, Any]) -> list[str]:
+    return [row["name"], str(row["train_seconds"]), *(f"{row[name]:.2f}" for name in KEPT)]
+
+
+def _rows_of(file: Path) -> list[dict[str, Any]]:
+    if not file.exists():
+        return []
+    try:
+        rows: list[dict[str, Any]] = json.loads(file.read_text(encoding="utf-8"))
+        _ = [row["name"] for row in rows]
+    except (ValueError, KeyError, TypeError):
+        raise ValueError(f"{file} is damaged; move it away to begin anew") from None
+    return rows
+
+
+def parse_options(words: list[str] | None) -> argparse.Namespace:
+    """Read the options of the command line."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.attention", description=__doc__)
+    parser.add_argument(
+        "--data", type=Path, required=True, help="a folder with matrices and texts"
+    )
+    parser.add_argument("--documents", type=count, help="only the first so many; all by default")
+    parser.add_argument("--methods", nargs="+", choices=METHODS, default=METHODS)
+    parser.add_argument("--copies", nargs="+", type=count, default=[1, 2])
+    parser.add_argument("--settings", type=settings, default={}, help="JSON, of those that read")
+    parser.add_argument("--threads", type=count, default=2)
+    parser.add_argument(
+        "--output", type=Path, default=Path("benchmarks/results/attention.json"), help="JSON file"
+    )
+    return parser.parse_args(words)
+
+
+if __name__ == "__main__":
+    main()

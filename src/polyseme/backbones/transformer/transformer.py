@@ -1,0 +1,296 @@
+"""An encoder of the Hugging Face kind: a transformer whose tokens are pooled to one vector."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import socket
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import getproxies
+
+import numpy as np
+import numpy.typing as npt
+
+from polyseme.backbones.neural.device import choose_device, computing, mixed_precision
+from polyseme.backbones.neural.library import needed_library
+from polyseme.backbones.neural.training import is_lack_of_memory
+from polyseme.backbones.transformer.static_table import restored_tokens
+from polyseme.backbones.transformer.tokens import Tokens
+from polyseme.files.stored_model import Contents, StoredModel
+from polyseme.machine.run import Run
+
+__all__ = ["POOLINGS", "TransformerEncoder"]
+
+POOLINGS = ("mean", "first")
+AT_ONCE = {"cpu": 32, "cuda": 256}
+
+Floats = npt.NDArray[np.float32]
+TokenLists = Sequence[npt.NDArray[np.int32]]
+
+
+class TransformerEncoder:
+    """A transformer and its tokenizer.
+
+    Parameters
+    ----------
+    network : transformers.PreTrainedModel
+    tokens : Tokens
+    pooling : {'mean', 'first'}
+    name : str
+        Where it came from, for messages.
+    device : str
+    precision : str
+        See `polyseme.backbones.neural.device.mixed_precision`.
+    """
+
+    form = "transformer"
+    can_be_finetuned = True
+
+    def __init__(
+        self,
+        network: Any,
+        tokens: Tokens,
+        pooling: str,
+        name: str,
+        device: str = "auto",
+        precision: str = "auto",
+    ) -> None:
+        self.network, self.tokens, self.pooling, self.name = network, tokens, pooling, name
+        self.precision = precision
+        self.device = choose_device(device)
+        if getattr(network, "pooler", None) is not None:
+            network.pooler = None  # another way to pool, which nobody here uses
+        network.to(self.device).eval()
+
+    @classmethod
+    def load(
+        cls, name: str, *, pooling: str = "mean", max_tokens: int = 128, device: str = "auto"
+    ) -> TransformerEncoder:
+        """Read a folder, or what the hub knows by that name; only safetensors, and no code."""
+        transformers = needed_library("transformers")
+        needed_library()
+        is_folder = Path(name).expanduser().is_dir()
+        where = str(Path(name).expanduser()) if is_folder else name
+        is_here = is_folder or _is_in_cache(name)
+        if not is_here and not _hub_is_reachable():
+            raise ValueError(_why_not(name, False, OSError("there is no network")))
+        try:
+            with _quietly(transformers):
+                tokenizer = transformers.AutoTokenizer.from_pretrained(
+                    where, local_files_only=is_here, use_fast=True
+                )
+                network = transformers.AutoModel.from_pretrained(
+                    where,
+                    local_files_only=is_here,
+                    use_safetensors=True,
+                    dtype="float32",
+                )
+        except (OSError, ValueError, KeyError, ImportError) as error:
+            raise ValueError(_why_not(name, is_folder, error)) from error
+        backend = getattr(tokenizer, "backend_tokenizer", None)
+        if backend is None:
+            raise ValueError(
+                f"the encoder {name} has no tokenizer.json, and none can be made of what it has."
+            )
+        described = json.loads(backend.to_str())
+        pad = tokenizer.pad_token_id
+        described["padding"] = {
+            "strategy": "BatchLongest",
+            "direction": "Right",
+            "pad_to_multiple_of": None,
+            "pad_id": 0 if pad is None else pad,
+            "pad_type_id": 0,
+            "pad_token": tokenizer.pad_token or "[PAD]",
+        }
+        most = min(max_tokens, _longest(network.config, tokenizer.model_max_length))
+        return cls(network, Tokens(json.dumps(described), most), pooling, name, device)
+
+    @property
+    def n_dimensions(self) -> int:
+        """Numbers of an embedding."""
+        return int(self.network.config.hidden_size)
+
+    @property
+    def key(self) -> str:
+        """What embeddings depend on, but for the text, in a few letters."""
+        digest = hashlib.sha256(self.tokens.described.encode())
+        digest.update(json.dumps([self.tokens.max_tokens, self.pooling]).encode())
+        for name, weights in sorted(self.network.state_dict().items()):
+            digest.update(name.encode())
+            digest.update(weights.detach().cpu().contiguous().numpy().tobytes())
+        return digest.hexdigest()[:24]
+
+    def embed(self, texts: Sequence[str], run: Run) -> Floats:
+        """Return the embedding of each text at unit length, or zeros if it has no token.
+
+        Returns
+        -------
+        ndarray of float32, shape (n_texts, n_dimensions)
+        """
+        return self.embed_tokens(self.tokens.of(texts), run)
+
+    def embed_tokens(self, tokens: TokenLists, run: Run) -> Floats:
+        """Do the same for texts that were taken apart before."""
+        found = np.zeros((len(tokens), self.n_dimensions), dtype=np.float32)
+        lengths = np.array([len(one) for one in tokens], dtype=np.int64)
+        is_training = self.network.training
+        self.network.eval()
+        at_once = AT_ONCE.get(self.device.type, AT_ONCE["cuda"])
+        order = np.argsort(-lengths, kind="stable")[: np.count_nonzero(lengths)]
+        n_done = 0
+        try:
+            with computing(run):
+                while n_done < len(order):
+                    rows = order[n_done : n_done + at_once]
+                    try:
+                        pooled = self.pooled([tokens[row] for row in rows])
+                    except (RuntimeError, MemoryError) as error:
+                        if not is_lack_of_memory(error) or at_once == 1:
+                            raise
+                        at_once = max(1, at_once // 2)
+                        warnings.warn(
+                            f"memory ran out; from now on {at_once} texts are computed at once.",
+                            stacklevel=2,
+                        )
+                        continue
+                    found[rows] = pooled.float().cpu().numpy()
+                    n_done += len(rows)
+                    if run.progress is not None:
+                        run.progress(n_done)
+        finally:
+            self.network.train(is_training)
+        return found
+
+    def pooled(self, tokens: TokenLists) -> Any:
+        """Return a tensor of unit rows for a few texts, with gradients if these are wanted."""
+        torch = needed_library()
+        functional = needed_library("torch.nn.functional")
+        longest = max(len(one) for one in tokens)
+        ids = np.full((len(tokens), longest), self.tokens.pad, dtype=np.int64)
+        mask = np.zeros((len(tokens), longest), dtype=np.int64)
+        for row, one in enumerate(tokens):
+            ids[row, : len(one)] = one
+            mask[row, : len(one)] = 1
+        is_token = torch.from_numpy(mask).to(self.device)
+        with mixed_precision(self.device, self.precision):
+            states = self.network(
+                input_ids=torch.from_numpy(ids).to(self.device), attention_mask=is_token
+            ).last_hidden_state
+        if self.pooling == "first":
+            vectors = states[:, 0].float()
+        else:
+            weights = is_token[:, :, None].to(torch.float32)
+            vectors = (states.float() * weights).sum(dim=1) / weights.sum(dim=1)
+        return functional.normalize(vectors, dim=1)
+
+    def contents(self) -> Contents:
+        """Return what makes it up, to be stored."""
+        config = json.loads(self.network.config.to_json_string(use_diff=False))
+        weights = {
+            f"weights.{name}": value.detach().cpu().float().contiguous().numpy()
+            for name, value in self.network.state_dict().items()
+        }
+        return Contents(
+            {
+                "form": self.form,
+                "name": self.name,
+                "max_tokens": self.tokens.max_tokens,
+                "pooling": self.pooling,
+                "config": config,
+            },
+            {"tokenizer": self.tokens.to_array(), **weights},
+            {},
+        )
+
+    @classmethod
+    def restored(cls, stored: StoredModel, *, device: str = "auto") -> TransformerEncoder:
+        """Return what was stored, after checking it."""
+        transformers = needed_library("transformers")
+        torch = needed_library()
+        pooling, config = stored.value("pooling", str), stored.value("config", dict)
+        if pooling not in POOLINGS:
+            raise stored.damaged(f"pooling of its encoder is {pooling[:80]!r}")
+        tokens = restored_tokens(stored)
+        own = stored.part("weights")
+        for name in own.arrays:
+            own.finite(name)
+        try:
+            with _quietly(transformers), torch.random.fork_rng():
+                described = transformers.AutoConfig.for_model(**config)
+                network = transformers.AutoModel.from_config(described)
+                if getattr(network, "pooler", None) is not None:
+                    network.pooler = None
+                wanted = network.state_dict()
+                network.load_state_dict(
+                    {
+                        name: torch.from_numpy(array.copy()).to(wanted[name].dtype)
+                        for name, array in own.arrays.items()
+                        if name in wanted
+                    }
+                )
+        except Exception as error:  # there is no end to what a wrong description may raise
+            raise stored.damaged(f"its encoder cannot be made: {error!s:.200}") from error
+        return cls(network, tokens, pooling, stored.value("name", str), device)
+
+
+@contextmanager
+def _quietly(transformers: Any) -> Iterator[None]:
+    """Keep the library from printing bars and notes of its own."""
+    logging = transformers.utils.logging
+    level, had_bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logging.set_verbosity(level)
+        if had_bars:
+            logging.enable_progress_bar()
+
+
+def _longest(config: Any, of_tokenizer: int) -> int:
+    """Return how many tokens the encoder takes at most."""
+    places = getattr(config, "max_position_embeddings", None) or of_tokenizer
+    if getattr(config, "model_type", "") in ("roberta", "xlm-roberta", "camembert"):
+        places -= 2  # their places are counted from the one after padding
+    return int(min(places, of_tokenizer))
+
+
+def _is_in_cache(name: str) -> bool:
+    hub = needed_library("huggingface_hub")
+    try:
+        return isinstance(hub.try_to_load_from_cache(name, "config.json"), str)
+    except ValueError:  # no name that the hub would know
+        return False
+
+
+def _hub_is_reachable() -> bool:
+    """Find out at once: without a network the library tries again for most of a minute."""
+    hub = needed_library("huggingface_hub")
+    if hub.constants.HF_HUB_OFFLINE:
+        return False
+    if getproxies():  # then others know where it is
+        return True
+    try:
+        socket.getaddrinfo(urlsplit(hub.constants.ENDPOINT).hostname, 443)
+    except OSError:
+        return False
+    return True
+
+
+def _why_not(name: str, is_folder: bool, error: Exception) -> str:
+    reason = str(error).strip().splitlines()[0].rstrip(".") if str(error).strip() else repr(error)
+    if is_folder:
+        return f"the folder {name} does not hold an encoder that can be read: {reason}."
+    return (
+        f"the encoder {name!r} is no folder, and the hub of Hugging Face does not give it either "
+        f"({reason:.200}); give the path of a folder with config.json, weights as safetensors and "
+        "a tokenizer."
+    )
