@@ -126,7 +126,7 @@ class PolysemeBackend(AnnifLearningBackend):  # type: ignore[misc]
         if logger.isEnabledFor(logging.DEBUG):
             self._tell_senses(tagger, X, limit)
         ids = subject_ids[labels]
-        has_words = np.diff(X.starts) > 0
+        has_words = np.diff(X.all_sparse().starts) > 0
         kept = (labels >= 0) & (ids >= 0) & (probabilities > 0) & has_words[:, np.newaxis]
         rows, _ = np.nonzero(kept)
         shape = (len(documents), len(self.project.subjects))
