@@ -92,7 +92,7 @@ class Ensembling(XRLinear):
 
     def _parameters_of_member(self, member: Sequence[str]) -> dict[str, Any]:
         """Return the parameters that a member has of its own."""
-        raise NotImplementedError
+        raise TypeError(f"{type(self).__name__} does not say what its members differ in.")
 
     def _fit_members(self: Self, X: Any, Y: Any, order_from: Any, **others: Any) -> Self:
         """Train members one after the other; those that were trained and kept are read."""

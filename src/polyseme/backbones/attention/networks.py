@@ -58,7 +58,7 @@ class _Network(nn.Module):  # type: ignore[misc]
         -------
         Tensor, shape (n_documents, n_candidates)
         """
-        raise NotImplementedError
+        raise TypeError(f"{type(self).__name__} does not say what it makes of words.")
 
     def thinned(self, rows: Any, generator: Any) -> Any:
         """Leave out some dimensions of each document, the same for all of its words."""
