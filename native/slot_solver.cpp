@@ -266,7 +266,9 @@ POLYSEME_INLINE EightInts step_on_row(const Eight& margin_by_sign, const Eight& 
     const Eight zero = {};
     const EightInts counts = progress.running & (target != zero);
     const Eight margin = target * margin_by_sign + dual * own;
-    const float rest_below = 0.3f * options.tolerance;
+    // Logarithms in single precision are no better than that: steps below it would be noise.
+    constexpr float finest = loss == Loss::logistic ? 1e-5f : 0.f;
+    const float rest_below = std::max(0.3f * options.tolerance, finest);
     Eight updated, projected;
     EightInts wanting;
     if constexpr (loss == Loss::squared_hinge) {
@@ -283,7 +285,7 @@ POLYSEME_INLINE EightInts step_on_row(const Eight& margin_by_sign, const Eight& 
         // Logarithms are what takes time here: a dual that is nearly right stays.
         updated = dual;
         if (any_set(wanting)) {
-            const float least = std::max(0.1f * rest_below, 1e-5f);
+            const float least = 0.3f * rest_below;
             updated = wanting ? logistic_duals(dual, margin, curvature, cost, wanting, least) : dual;
         }
     }

@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import polyseme
@@ -57,6 +57,7 @@ def all_in_one(Y):
     loss=st.sampled_from(LOSSES),
     bias=st.sampled_from([0.0, 1.0]),
 )
+@example(seed=9892, n_documents=18, n_sparse=0, n_dense=4, loss="logistic", bias=0.0)
 def test_weights_agree_with_plain_dual_coordinate_descent(
     seed, n_documents, n_sparse, n_dense, loss, bias
 ):
