@@ -19,6 +19,12 @@ def need_libraries() -> None:
         pytest.importorskip(name, reason=WHY)
 
 
+def need_onnx() -> None:
+    """Skip a test module where ONNX Runtime is not there."""
+    for name in ("onnx", "onnxruntime"):
+        pytest.importorskip(name, reason="the extra 'onnx' is not installed")
+
+
 def words_of(texts: list[str]) -> list[str]:
     return sorted({word for text in texts for word in re.findall(r"\w+", text.lower())})
 

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from polyseme.estimators.one_vs_rest import OneVsRest
     from polyseme.estimators.parabel import Parabel
     from polyseme.estimators.plt import PLT
+    from polyseme.estimators.quantizing import quantize
     from polyseme.estimators.x_transformer import XTransformer
     from polyseme.estimators.xml_cnn import XMLCNN
     from polyseme.estimators.xr_linear import XRLinear
@@ -43,6 +44,7 @@ __all__ = [
     "explain",
     "load",
     "metrics",
+    "quantize",
     "senses",
     "tagger",
     "tune",
@@ -67,6 +69,7 @@ _HOMES = {
     "XTransformer": "estimators.x_transformer",
     "estimate_training": "cost.estimate",
     "load": "files.loading",
+    "quantize": "estimators.quantizing",
     "tune": "tuning.tuner",
 }
 

@@ -282,6 +282,17 @@ def test_both_kinds_of_features_have_the_length_that_was_asked_for():
     assert features.of(seen, RUN) is seen
 
 
+def test_the_last_few_texts_are_not_computed_again():
+    features = EncodedFeatures(Counted(), 1.0, (1, 0))
+    documents = Documents(sparse([[1], [1], [1]]), texts=["a", "bb", "ccc"])
+    first = features.of(documents, RUN)
+    again = features.of(documents.take(np.array([2, 0])), RUN)
+    assert features.encoder.asked == ["a", "bb", "ccc"]
+    np.testing.assert_array_equal(again.dense, first.dense[[2, 0]])
+    features.of(Documents(sparse([[1], [1]]), texts=["a", "dddd"]), RUN)
+    assert features.encoder.asked[3:] == ["a", "dddd"]
+
+
 def test_dense_features_of_their_own_stay_before_the_embedding():
     features = EncodedFeatures(Counted(), 1.0, (0, 1))
     documents = Documents(dense=np.array([[7]], dtype=np.float32), texts=["aa"])

@@ -57,6 +57,8 @@ AT_HOME = {
     "fastapi": {"server"},
     "flask": {"annif"},
     "matplotlib": {"experiments"},
+    "onnx": {"backbones"},
+    "onnxruntime": {"backbones"},
     "prometheus_client": {"server"},
     "pyarrow": {"text"},
     "ray": set(),

@@ -19,6 +19,7 @@ VERBS = {
     "evaluate": "Measure a model on the test part of a data set, in percent.",
     "senses": "Show the senses of a label, by name or number.",
     "info": "Show what is in a model: its sizes, slots, senses and parameters.",
+    "quantize": "Make a model whose encoder computes in int8, without torch.",
     "serve": "Answer questions about documents over HTTP, until Ctrl-C.",
     "import-pecos": "Make a model of an XR-Linear model that PECOS has trained.",
     "export-pecos": "Write a linear model as an XR-Linear model of PECOS.",

@@ -120,16 +120,20 @@ class ServedModel:
     def answer_all(self, questions: Sequence[Question]) -> list[list[Suggestion]]:
         """Return the suggestions for each question, best first."""
         answers: list[list[Suggestion]] = [[] for _ in questions]
-        groups: dict[tuple[bool, float | None], list[int]] = {}
-        for i, question in enumerate(questions):
-            key = isinstance(question.document, str), question.threshold
-            groups.setdefault(key, []).append(i)
-        for (_, threshold), members in groups.items():
-            documents: list[Any] = [questions[i].document for i in members]
+        for kind in (str, tuple):
+            members = [i for i, one in enumerate(questions) if isinstance(one.document, kind)]
+            if not members:
+                continue
+            # All at once, whatever threshold each has: an encoder shares its work among texts.
             limit = max(questions[i].limit for i in members)
-            found = self.tagger.suggest(self._together(documents), limit, threshold)
-            for i, suggestions in zip(members, found, strict=True):
-                answers[i] = suggestions[: questions[i].limit]
+            least = [self.tagger.checked_threshold(questions[i].threshold) for i in members]
+            known = [one for one in least if one is not None]
+            lowest = min(known) if len(known) == len(members) else None
+            documents = self._together([questions[i].document for i in members])
+            found = self.tagger.suggest(documents, limit, lowest)
+            for i, own, suggestions in zip(members, least, found, strict=True):
+                kept = [one for one in suggestions if own is None or one.score >= own]
+                answers[i] = kept[: questions[i].limit]
         return answers
 
     def _together(self, documents: Sequence[Document]) -> Any:

@@ -1,4 +1,4 @@
-"""torch and what comes with it (extra ``transformer``), imported when first needed."""
+"""torch and what comes with it, and ONNX Runtime: packages of extras, imported when needed."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from polyseme.machine.extras import how_to_install
 __all__ = ["needed_library"]
 
 
-def needed_library(name: str = "torch") -> Any:
-    """Return a package of the extra, or say how to get it.
+def needed_library(name: str = "torch", extra: str = "transformer") -> Any:
+    """Return a package of an extra, or say how to get it.
 
     Raises
     ------
@@ -22,5 +22,5 @@ def needed_library(name: str = "torch") -> Any:
         return import_module(name)
     except ImportError as error:
         raise ValueError(
-            f"neural methods need {name.partition('.')[0]}; {how_to_install('transformer')}."
+            f"neural methods need {name.partition('.')[0]}; {how_to_install(extra)}."
         ) from error

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from polyseme.backbones.neural.library import needed_library
+from polyseme.backbones.transformer.onnx_encoder import OnnxEncoder
 from polyseme.backbones.transformer.static_table import StaticTable
 from polyseme.backbones.transformer.tokens import Tokens
 from polyseme.backbones.transformer.transformer import POOLINGS, TransformerEncoder
@@ -95,6 +96,8 @@ def restore_encoder(stored: StoredModel, *, device: str = "auto") -> Encoder:
     form = stored.value("form", str)
     if form == StaticTable.form:
         return StaticTable.restored(stored)
+    if form == OnnxEncoder.form:
+        return OnnxEncoder.restored(stored)
     if form == TransformerEncoder.form:
         return TransformerEncoder.restored(stored, device=device)
     raise stored.damaged(f"its encoder is of the form {form[:80]!r}, which is not known here")

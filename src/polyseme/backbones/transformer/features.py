@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
+import numpy.typing as npt
 
 from polyseme.backbones.transformer.embedding_store import EmbeddingStore
 from polyseme.backbones.transformer.encoders import Encoder
@@ -14,6 +15,8 @@ from polyseme.inputs.sparse_rows import SparseRows
 from polyseme.machine.run import Run
 
 __all__ = ["EncodedFeatures", "require_texts"]
+
+MOST_REMEMBERED = 64  # texts: senses and explanations are asked for right after labels
 
 
 @dataclass
@@ -35,6 +38,9 @@ class EncodedFeatures:
     weight: float = 1.0
     layout: tuple[int, int] | None = None
     store: EmbeddingStore | None = None
+    _latest: dict[str, npt.NDArray[np.float32]] = field(
+        default_factory=dict, init=False, repr=False
+    )
 
     @property
     def seen_layout(self) -> tuple[int, int] | None:
@@ -59,15 +65,25 @@ class EncodedFeatures:
         if self.store is not None:
             vectors = self.store.embed(texts, run, keep=keep)
         else:
-            vectors = self.encoder.embed(texts, run)
+            vectors = self._embedded(texts, run)
         vectors = vectors * np.float32(self.weight)
         if documents.dense is not None:
             vectors = np.hstack([documents.dense, vectors])
         sparse = None if documents.sparse is None else _unit(documents.sparse)
         return Documents(sparse, np.ascontiguousarray(vectors, dtype=np.float32))
 
+    def _embedded(self, texts: Sequence[str], run: Run) -> npt.NDArray[np.float32]:
+        """Return embeddings; those of the last few texts are not computed again."""
+        latest = self._latest  # others may put another in its place meanwhile
+        if texts and all(text in latest for text in texts):
+            return np.array([latest[text] for text in texts], dtype=np.float32)
+        vectors = self.encoder.embed(texts, run)
+        if len(texts) <= MOST_REMEMBERED:
+            self._latest = dict(zip(texts, vectors, strict=True))
+        return vectors
+
     def __getstate__(self) -> dict[str, object]:
-        return {**vars(self), "store": None}
+        return {**vars(self), "store": None, "_latest": {}}
 
 
 def require_texts(documents: Documents) -> Sequence[str]:

@@ -80,6 +80,23 @@ class Tokens:
             )
         return found
 
+    def padded(
+        self, tokens: Sequence[npt.NDArray[np.int32]]
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """Return the tokens of a few texts as one array, and ones where it is not filled up.
+
+        Returns
+        -------
+        ids, mask : ndarray of int64, shape (n_texts, n_tokens_of_the_longest)
+        """
+        longest = max(len(one) for one in tokens)
+        ids = np.full((len(tokens), longest), self.pad, dtype=np.int64)
+        mask = np.zeros((len(tokens), longest), dtype=np.int64)
+        for row, one in enumerate(tokens):
+            ids[row, : len(one)] = one
+            mask[row, : len(one)] = 1
+        return ids, mask
+
     def _begin(self, text: str) -> str:
         if self.max_tokens is None:
             return text

@@ -24,7 +24,7 @@ from polyseme.backbones.transformer.tokens import Tokens
 from polyseme.files.stored_model import Contents, StoredModel
 from polyseme.machine.run import Run
 
-__all__ = ["POOLINGS", "TransformerEncoder"]
+__all__ = ["POOLINGS", "TransformerEncoder", "pool"]
 
 POOLINGS = ("mean", "first")
 AT_ONCE = {"cpu": 32, "cuda": 256}
@@ -169,24 +169,13 @@ class TransformerEncoder:
     def pooled(self, tokens: TokenLists) -> Any:
         """Return a tensor of unit rows for a few texts, with gradients if these are wanted."""
         torch = needed_library()
-        functional = needed_library("torch.nn.functional")
-        longest = max(len(one) for one in tokens)
-        ids = np.full((len(tokens), longest), self.tokens.pad, dtype=np.int64)
-        mask = np.zeros((len(tokens), longest), dtype=np.int64)
-        for row, one in enumerate(tokens):
-            ids[row, : len(one)] = one
-            mask[row, : len(one)] = 1
+        ids, mask = self.tokens.padded(tokens)
         is_token = torch.from_numpy(mask).to(self.device)
         with mixed_precision(self.device, self.precision):
             states = self.network(
                 input_ids=torch.from_numpy(ids).to(self.device), attention_mask=is_token
             ).last_hidden_state
-        if self.pooling == "first":
-            vectors = states[:, 0].float()
-        else:
-            weights = is_token[:, :, None].to(torch.float32)
-            vectors = (states.float() * weights).sum(dim=1) / weights.sum(dim=1)
-        return functional.normalize(vectors, dim=1)
+        return pool(states, is_token, self.pooling)
 
     def contents(self) -> Contents:
         """Return what makes it up, to be stored."""
@@ -236,6 +225,17 @@ class TransformerEncoder:
         except Exception as error:  # there is no end to what a wrong description may raise
             raise stored.damaged(f"its encoder cannot be made: {error!s:.200}") from error
         return cls(network, tokens, pooling, stored.value("name", str), device)
+
+
+def pool(states: Any, is_token: Any, pooling: str) -> Any:
+    """Return a tensor of unit rows, shape (n_texts, n_dimensions), from the states of tokens."""
+    torch = needed_library()
+    if pooling == "first":
+        vectors = states[:, 0].float()
+    else:
+        weights = is_token[:, :, None].to(torch.float32)
+        vectors = (states.float() * weights).sum(dim=1) / weights.sum(dim=1)
+    return needed_library("torch.nn.functional").normalize(vectors, dim=1)
 
 
 @contextmanager
