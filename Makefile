@@ -16,7 +16,7 @@ PIP    := -m pip --quiet --disable-pip-version-check
 BUILD  := --no-build-isolation --config-settings=build-dir=$(CORE)
 NINJA  := -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja)
 # Of the extra "transformer", this very torch: others bring gigabytes for GPUs along.
-NEURAL := torch==2.13.0 'transformers>=4.40' peft
+NEURAL := torch==2.13.0 'transformers>=4.40' accelerate peft
 PYTEST := $(BIN)/python -m pytest
 BESIDE := -n auto --dist worksteal
 

@@ -4,6 +4,8 @@ import io
 import os
 import sys
 
+from polyseme.machine.processes import is_main_process
+
 INTERRUPTED = 130  # what a shell reports for Ctrl-C
 
 
@@ -18,6 +20,8 @@ class ClosedOutput(io.TextIOBase):
 def main() -> None:
     """Run the command line; Ctrl-C is answered quietly from the first import on."""
     _fill_closed_streams()
+    if not is_main_process():
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115 - one process speaks for all
     try:
         from polyseme.cli import main as run
 

@@ -17,7 +17,7 @@ from tests.small_problems import pattern
 torch = pytest.importorskip("torch", reason="the extra 'transformer' is not installed")
 
 from polyseme.backbones.attention import networks  # noqa: E402
-from polyseme.backbones.attention.heads import Outputs  # noqa: E402
+from polyseme.backbones.attention.outputs import Outputs  # noqa: E402
 from polyseme.backbones.attention.reading import (  # noqa: E402
     DocumentsWithReader,
     Reader,
@@ -66,7 +66,7 @@ def test_what_is_left_out_in_training_follows_from_the_seed(kind):
 
 
 def test_few_wrong_candidates_are_taken_where_there_are_many(monkeypatch):
-    monkeypatch.setattr("polyseme.backbones.attention.heads.MOST_WRONG", 3)
+    monkeypatch.setattr("polyseme.backbones.attention.outputs.MOST_WRONG", 3)
     targets = np.zeros((2, 20))
     targets[0, [1, 15]] = 1
     outputs = Outputs(pattern(targets), pattern(np.ones((2, 2))), np.array([0, 10, 20]))

@@ -75,6 +75,9 @@ class AttentionXML(ReadingClassifier):
         Of the optimiser, at its height.
     device : str, default='auto'
         Where networks compute: 'cpu', 'cuda', ..., or 'auto': a GPU if there is one.
+    work_folder : str, optional
+        Where checkpoints are kept, so that a training that was stopped goes on, and one that was
+        finished is not done again. By default nothing is kept.
     senses : str, default='induce'
         'induce' finds the senses of labels in the training documents, to show and to name them;
         'none' leaves that out. What is predicted does not depend on it.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -13,6 +14,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn.base import clone
 
+from polyseme.backbones.neural.together import agreed
 from polyseme.estimators.predicting import check_k, top_k_of_rows
 from polyseme.estimators.xr_linear import XRLinear
 from polyseme.files.loading import load
@@ -24,7 +26,7 @@ from polyseme.inputs.sparse_rows import SparseRows
 from polyseme.metrics import evaluate, propensities
 from polyseme.training.held_out import ROWS_AT_ONCE
 
-__all__ = ["AVERAGES", "Ensembling"]
+__all__ = ["AVERAGES", "Ensembling", "with_first_members_arrays"]
 
 Self = TypeVar("Self", bound="Ensembling")
 TopK = tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]
@@ -102,7 +104,7 @@ class Ensembling(XRLinear):
             member: Any = clone(self)
             member.set_params(ensemble=None, **self._parameters_of_member(own))
             kept = self._place_of(member, documents, Y, order_from)
-            if kept is not None and (kept / "model.json").exists():
+            if kept is not None and agreed((kept / "model.json").exists()):
                 member = load(kept, n_jobs=self.n_jobs)
             else:
                 before = order_from.members_[place] if order_from is not None else None
@@ -234,6 +236,17 @@ class Ensembling(XRLinear):
         for member in self.members_:
             if member.n_labels_ != self.n_labels_ or member.layout_ != self.layout_:
                 raise stored.damaged("its members do not have the same labels and features")
+
+
+def with_first_members_arrays(stored: StoredModel) -> StoredModel:
+    """Return a stored model with all arrays; an ensemble's are those of its first member.
+
+    Ensembles of before have them twice, and come back as they are.
+    """
+    parts = stored.description.get("parts")
+    if not isinstance(parts, dict) or "member-0" not in parts or "label_counts" in stored.arrays:
+        return stored
+    return replace(stored, arrays={**stored.arrays, **stored.model("member-0").arrays})
 
 
 def _added(seconds: Sequence[Mapping[str, float]]) -> dict[str, float]:

@@ -10,6 +10,7 @@ from polyseme.backbones.attention.ranker import ReadingRanker
 from polyseme.backbones.attention.reading import Reading
 from polyseme.estimators.one_copy import OneCopyIsPlain
 from polyseme.estimators.parameters import (
+    NONE,
     Constraint,
     instance_of,
     number_above,
@@ -29,8 +30,16 @@ class ReadingClassifier(OneCopyIsPlain, PartitionedClassifier):
 
     reads_texts: ClassVar[bool] = True
     network: ClassVar[str]  # one of `polyseme.backbones.attention.reading.NETWORKS`
-    of_the_machine: ClassVar[Sequence[str]] = (*PartitionedClassifier.of_the_machine, "device")
-    changed_at_will: ClassVar[Sequence[str]] = (*PartitionedClassifier.changed_at_will, "device")
+    of_the_machine: ClassVar[Sequence[str]] = (
+        *PartitionedClassifier.of_the_machine,
+        "device",
+        "work_folder",
+    )
+    changed_at_will: ClassVar[Sequence[str]] = (
+        *PartitionedClassifier.changed_at_will,
+        "device",
+        "work_folder",
+    )
 
     _constraints: ClassVar[Mapping[str, Constraint]] = {
         **{
@@ -65,6 +74,7 @@ class ReadingClassifier(OneCopyIsPlain, PartitionedClassifier):
         "batch_size": whole_from(1),
         "learning_rate": number_above(0),
         "device": instance_of(str),
+        "work_folder": NONE | instance_of(str),
     }
     tuned_values: ClassVar[Mapping[str, Sequence[Any]]] = {
         "copies": (1, 2, 3),
@@ -111,6 +121,7 @@ class ReadingClassifier(OneCopyIsPlain, PartitionedClassifier):
         batch_size: int = 16,
         learning_rate: float = 0.005,
         device: str = "auto",
+        work_folder: str | None = None,
         senses: str = "induce",
         ordering: str = "product",
         merge: str = "sum",
@@ -147,6 +158,7 @@ class ReadingClassifier(OneCopyIsPlain, PartitionedClassifier):
         self.batch_size = batch_size
         self.learning_rate = learning_rate
         self.device = device
+        self.work_folder = work_folder
 
     def fit(self: Self, X: Any, Y: Any, **others: Any) -> Self:
         """Learn to tag documents.
@@ -191,4 +203,5 @@ class ReadingClassifier(OneCopyIsPlain, PartitionedClassifier):
             batch_size=self.batch_size,
             learning_rate=self.learning_rate,
             device=self.device,
+            work_folder=self.work_folder,
         )

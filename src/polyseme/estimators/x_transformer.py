@@ -3,36 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
 from polyseme.backbones.neural.device import PRECISIONS
 from polyseme.backbones.neural.losses import LOSSES
-from polyseme.backbones.transformer.embedding_store import EmbeddingStore
-from polyseme.backbones.transformer.encoders import (
-    POOLINGS,
-    Encoder,
-    load_encoder,
-    restore_encoder,
-)
-from polyseme.backbones.transformer.features import EncodedFeatures, require_texts
-from polyseme.backbones.transformer.finetuning import (
-    MOST_FOR_A_START,
-    MOST_LOOKED_AT,
-    N_LOOKS,
-    FineTuning,
-    LevelReport,
-    count_steps,
-    finetune,
-    levels_to_learn,
-)
+from polyseme.backbones.transformer.encoders import POOLINGS, restore_encoder
 from polyseme.backbones.transformer.matcher import EncodedTreeMatcher
-from polyseme.backbones.transformer.transformer import TransformerEncoder
-from polyseme.estimators.ensemble import AVERAGES, Ensembling
-from polyseme.estimators.learning import Learning
+from polyseme.estimators.encoding_texts import EncodingTexts
+from polyseme.estimators.ensemble import AVERAGES, with_first_members_arrays
 from polyseme.estimators.other_defaults import with_parameters_of
 from polyseme.estimators.parameters import (
     NONE,
@@ -50,21 +30,13 @@ from polyseme.inputs.documents import Documents
 from polyseme.inputs.features import check_features
 from polyseme.inputs.labels import check_labels
 from polyseme.inputs.sparse_rows import SparsePattern
-from polyseme.machine import phases
-from polyseme.machine.progress import Progress
 from polyseme.machine.run import Run
 from polyseme.partition.label_clusters import LabelClusters
 from polyseme.partition.label_tree import LabelTree
-from polyseme.partition.training_rows import cluster_targets
-from polyseme.partition.trees import balanced
 
 __all__ = ["XTransformer"]
 
 LABEL_FEATURES = ("both", "embedding", "tf-idf", "label-text")
-HELD_OUT_SHARE = 0.1  # of documents, where the order of labels does not say which
-FINE_TUNING_BRANCHING = 16
-STREAM = 0x57E0
-STEPS_OF_A_SAMPLE, N_WARM = 2, 8
 
 
 def _are_members(value: object) -> bool:
@@ -85,7 +57,7 @@ Self = TypeVar("Self", bound="XTransformer")
 
 
 @with_parameters_of(XRLinear)
-class XTransformer(Ensembling):
+class XTransformer(EncodingTexts):
     """Labels for texts by an encoder and TF-IDF together; labels may have several senses.
 
     An encoder, a transformer or a static table of token vectors, turns a text into a vector. A
@@ -192,10 +164,7 @@ class XTransformer(Ensembling):
     )
     of_the_machine: ClassVar[Sequence[str]] = (*XRLinear.of_the_machine, "device", "work_folder")
 
-    features_: EncodedFeatures
-    finetuning_: list[dict[str, Any]]
     _label_texts: list[str] | None = None
-    _encoder_of_samples: Encoder | None = None
 
     def __init__(
         self,
@@ -264,127 +233,6 @@ class XTransformer(Ensembling):
         finally:
             self.__dict__.pop("_label_texts", None)
 
-    def _prepare(
-        self,
-        documents: Documents,
-        labels: SparsePattern,
-        held_out: Sequence[npt.NDArray[np.int64]],
-        order_from: Learning | None,
-        run: Run,
-        progress: Progress,
-    ) -> Documents:
-        """Fine-tune the encoder if that is wanted, and encode all documents."""
-        work = None if self.work_folder is None else Path(self.work_folder).expanduser()
-        self.finetuning_, self.members_ = [], []
-        if isinstance(order_from, XTransformer):  # what it learned counts as chosen
-            encoder = order_from.features_.encoder
-            self.finetuning_ = order_from.finetuning_
-        else:
-            encoder = self._load_encoder()
-            if self.finetuning != "none" and isinstance(encoder, TransformerEncoder):
-                require_texts(documents)
-                self._finetune(encoder, documents, labels, held_out, run, progress, work)
-        store = EmbeddingStore(encoder, None if work is None else work / "embeddings")
-        self.features_ = self._make_features(encoder, documents.layout, store)
-        with progress.phase(phases.ENCODING, documents.n_rows) as step:
-            seen = self.features_.of(documents, run.reporting_to(step), keep=True)
-        if self._encoder_of_samples is not None:  # else predictions would only be looked up
-            self.features_.store = None
-        return seen
-
-    def _make_features(
-        self,
-        encoder: Encoder,
-        layout: tuple[int, int] | None = None,
-        store: EmbeddingStore | None = None,
-    ) -> EncodedFeatures:
-        return EncodedFeatures(encoder, self.embedding_weight, layout, store)
-
-    def _load_encoder(self) -> Encoder:
-        if self._encoder_of_samples is not None:
-            return self._encoder_of_samples
-        return load_encoder(
-            self.encoder, pooling=self.pooling, max_tokens=self.max_tokens, device=self.device
-        )
-
-    def _finetune(
-        self,
-        encoder: TransformerEncoder,
-        documents: Documents,
-        labels: SparsePattern,
-        held_out: Sequence[npt.NDArray[np.int64]],
-        run: Run,
-        progress: Progress,
-        work: Path | None,
-    ) -> None:
-        if documents.n_features:
-            alike = Documents(documents.sparse, documents.dense)
-        else:  # nothing but texts: what the encoder makes of them as it is
-            assert documents.texts is not None
-            alike = Documents(dense=encoder.embed(documents.texts, run))
-        how = self._how_to_finetune()
-        tree, clusters = balanced.build(
-            alike, labels, FINE_TUNING_BRANCHING, self.finetuning_leaf_size, run
-        )
-        if len(held_out) == 1:  # the order of labels is learned on these: none may know them
-            unseen = held_out[0]
-        else:
-            chance = np.random.default_rng([STREAM, run.seed])
-            n_unseen = int(HELD_OUT_SHARE * documents.n_rows)
-            unseen = np.sort(chance.permutation(documents.n_rows)[:n_unseen])
-        levels = levels_to_learn(tree, how)
-        n_steps = count_steps(how, documents.n_rows - len(unseen), len(levels)) * len(levels)
-        with progress.phase(phases.FINE_TUNING, n_steps) as step:
-            reports = finetune(
-                encoder,
-                documents,
-                cluster_targets(labels, clusters),
-                tree,
-                unseen,
-                how,
-                run.reporting_to(step),
-                folder=work,
-            )
-        self.finetuning_ = [_described(report) for report in reports]
-
-    def _how_to_finetune(self) -> FineTuning:
-        return FineTuning(
-            in_one_go=self.finetuning == "one-go",
-            n_steps=self.n_steps,
-            batch_size=self.batch_size,
-            learning_rate=self.learning_rate,
-            loss=self.finetuning_loss,
-            positive_weight=self.positive_weight,
-            beam_size=self.beam_size,
-            adapter_rank=self.adapter_rank,
-            saves_memory=self.saves_memory,
-            precision=self.precision,
-        )
-
-    def for_samples(self: Self) -> Self:
-        """Return the same with a few steps of fine-tuning, which keeps nothing.
-
-        Its encoder is there and warm, so that neither its memory nor its first moments count as
-        something that grows with the documents.
-        """
-        copy = super().for_samples()
-        copy._encoder_of_samples = self._load_encoder()
-        copy._encoder_of_samples.embed(["warm"] * N_WARM, self._run())
-        return copy.set_params(n_steps=STEPS_OF_A_SAMPLE, work_folder=None)
-
-    def own_work(self, n_documents: int, n_labels: int) -> dict[str, float]:
-        """Return how many documents go through the encoder; in training each counts thrice."""
-        how = self._how_to_finetune()
-        leaves = LabelTree.shape_for(n_labels, FINE_TUNING_BRANCHING, self.finetuning_leaf_size)
-        n_levels = len(levels_to_learn(leaves, how))
-        n_steps = count_steps(how, n_documents, n_levels)
-        of_a_level = (
-            3 * n_steps * self.batch_size
-            + min(n_documents, MOST_FOR_A_START)
-            + min(n_steps, N_LOOKS) * min(n_documents * HELD_OUT_SHARE, MOST_LOOKED_AT)
-        )
-        return {phases.FINE_TUNING: n_levels * of_a_level, phases.ENCODING: float(n_documents)}
-
     def _first_clusters(
         self, documents: Documents, labels: SparsePattern, run: Run
     ) -> tuple[LabelTree, LabelClusters]:
@@ -410,9 +258,9 @@ class XTransformer(Ensembling):
         """Return what makes up the trained model, its encoder included."""
         found = super().contents()
         described = {**found.description, "finetuning": self.finetuning_}
+        if self.members_:  # the first of them has the encoder, and all arrays
+            return self._with_members(Contents(described, {}, found.names))
         own = Contents(described, found.arrays, found.names)
-        if self.members_:  # the first of them has the encoder
-            return self._with_members(own)
         return own.with_part("encoder", self.features_.encoder.contents())
 
     def _parameters_of_member(self, member: Sequence[str]) -> dict[str, Any]:
@@ -422,6 +270,7 @@ class XTransformer(Ensembling):
     @classmethod
     def restored(cls: type[Self], stored: StoredModel, *, n_jobs: int | None = None) -> Self:
         """Return the model that was stored, after checking all of it."""
+        stored = with_first_members_arrays(stored)
         model = super().restored(stored, n_jobs=n_jobs)
         model.features_.weight = model.embedding_weight
         model._restore_members(stored, n_jobs)
@@ -434,14 +283,3 @@ class XTransformer(Ensembling):
         self.features_ = self._make_features(restore_encoder(own.model("encoder")))
         self.members_ = []
         self.finetuning_ = stored.value("finetuning", list)
-
-
-def _described(report: LevelReport) -> dict[str, Any]:
-    return {
-        "level": report.level,
-        "n_clusters": report.n_nodes,
-        "n_steps": report.outcome.n_steps,
-        "loss": report.outcome.loss,
-        "recall_before": report.recall_before,
-        "recall": report.outcome.recall,
-    }

@@ -28,6 +28,7 @@ from polyseme.files.format_1 import from_format_1
 from polyseme.files.safetensors_files import check_storable, map_arrays, write_arrays
 from polyseme.files.stored_model import Contents, StoredModel
 from polyseme.inputs.names import Names
+from polyseme.machine.processes import is_main_process
 
 __all__ = [
     "FORMAT_VERSION",
@@ -53,6 +54,8 @@ Array = npt.NDArray[Any]
 def save_model(path: str | os.PathLike[str], contents: Contents) -> None:
     """Save a model as a folder; a model that is there already is replaced in one step.
 
+    Of several processes that run the same program (`accelerate launch`) the main one writes.
+
     Parameters
     ----------
     path : path
@@ -73,6 +76,8 @@ def save_model(path: str | os.PathLike[str], contents: Contents) -> None:
     check_storable(contents.arrays)
     described = _to_json(contents.description)
     check_target(folder)
+    if not is_main_process():
+        return
 
     token = secrets.token_hex(4)
     new_files = {part: f"{part}-{token}.safetensors" for part in _PARTS}

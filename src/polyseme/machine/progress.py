@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING
 
+from polyseme.machine.processes import is_main_process
+
 if TYPE_CHECKING:
     from rich.progress import Progress as RichProgress
 
@@ -63,7 +65,8 @@ class Progress:
 
     def __init__(self, enabled: bool | None = None) -> None:
         self.seconds: dict[str, float] = {}
-        self._shown = enabled is not False and sys.stderr is not None and sys.stderr.isatty()
+        is_wanted = enabled is not False and is_main_process()
+        self._shown = is_wanted and sys.stderr is not None and sys.stderr.isatty()
         self._bars: RichProgress | None = None
 
     def __enter__(self) -> Progress:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from numbers import Integral
 
+from polyseme.machine.processes import count_beside
+
 __all__ = ["JOB_COUNTS", "count_jobs", "count_threads", "is_job_count"]
 
 JOB_COUNTS = (
@@ -13,11 +15,16 @@ JOB_COUNTS = (
 
 
 def count_threads(n_threads: int | None) -> int:
-    """Return the number asked for, or that of the cores this process may use."""
+    """Return the number asked for, or that of the cores this process may use.
+
+    Processes that a launcher started together share them.
+    """
     if n_threads is None:
         if hasattr(os, "sched_getaffinity"):
-            return len(os.sched_getaffinity(0))
-        return os.cpu_count() or 1
+            n_cores = len(os.sched_getaffinity(0))
+        else:
+            n_cores = os.cpu_count() or 1
+        return max(1, n_cores // count_beside())
     if isinstance(n_threads, bool) or not isinstance(n_threads, Integral) or n_threads < 1:
         raise ValueError(f"n_threads must be a positive whole number or None, not {n_threads!r}.")
     return int(n_threads)

@@ -36,7 +36,7 @@ class _Network(nn.Module):  # type: ignore[misc]
     ) -> None:
         super().__init__()
         self.share_left_out = how.dropout
-        self.vectors = nn.Embedding(n_words, n_dimensions, padding_idx=PADDING)
+        self.vectors = nn.Embedding(n_words, n_dimensions, padding_idx=PADDING, sparse=True)
         with torch.no_grad():
             self.vectors.weight[PADDING + 1 :].normal_(std=0.5)
             self.vectors.weight[PADDING] = 0
@@ -92,7 +92,10 @@ class AttentionNetwork(_Network):
         if candidates is None:
             own, bias = self.own[None], self.bias
         else:
-            own, bias = functional.embedding(candidates, self.own), self.bias[candidates]
+            own, bias = (
+                functional.embedding(candidates, self.own, sparse=True),
+                self.bias[candidates],
+            )
         looked_for, verdict = own.split([self.n_looked_for, own.shape[2] - self.n_looked_for], 2)
         fits = states @ looked_for.transpose(1, 2)
         fits = fits.masked_fill(~is_word[:, :, None], -torch.inf)
@@ -132,7 +135,7 @@ class ConvolutionNetwork(_Network):
         found = self.thinned(functional.leaky_relu(self.bottleneck(pooled), LEAK), generator)
         if candidates is None:
             return found @ self.own.T + self.bias
-        own = functional.embedding(candidates, self.own)
+        own = functional.embedding(candidates, self.own, sparse=True)
         return (own @ found[:, :, None]).squeeze(2) + self.bias[candidates]
 
     def _pooled(self, words: Any, generator: Any) -> Any:

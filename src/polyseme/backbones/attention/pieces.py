@@ -121,10 +121,9 @@ def in_pieces(
                 )
             )
             loss, gradients = found[0][0], list(found[0][1])
-            for more, others in found[1:]:
-                loss = loss + more
-                for mine, other in zip(gradients, others, strict=True):
-                    mine += other
+            for part, others in found[1:]:
+                loss = loss + part
+                gradients = [one + more for one, more in zip(gradients, others, strict=True)]
             return Gathered.apply(loss, gradients, *moved)
 
         yield gathered

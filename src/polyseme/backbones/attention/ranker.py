@@ -9,8 +9,9 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from polyseme.backbones.attention.heads import Outputs, learn_outputs
+from polyseme.backbones.attention.learning import learn_outputs
 from polyseme.backbones.attention.matcher import LEAST_SCORE, stacked
+from polyseme.backbones.attention.outputs import Outputs
 from polyseme.backbones.attention.pieces import one_by_one
 from polyseme.backbones.attention.reading import DocumentsWithReader, Reader, Reading
 from polyseme.backbones.attention.words import Vocabulary, WordRows, texts_of

@@ -53,6 +53,7 @@ class Reading:
     batch_size: int = 16
     learning_rate: float = 0.005
     device: str = "auto"
+    work_folder: str | None = None
     least_steps: int = 100
     most_at_once: int = 1024
 

@@ -8,13 +8,20 @@ from pathlib import Path
 from typing import Any
 
 from polyseme.backbones.neural.library import needed_library
+from polyseme.backbones.neural.together import agreed
 from polyseme.files.whole_files import written_beside
+from polyseme.machine.processes import is_main_process
 
-__all__ = ["read_checkpoint", "restore_optimizer", "tensors_of_optimizer", "write_checkpoint"]
+__all__ = ["below", "read_checkpoint", "write_checkpoint"]
 
 
 def write_checkpoint(path: Path, tensors: Mapping[str, Any], state: Mapping[str, Any]) -> None:
-    """Write tensors and JSON values to one file, which takes its place when it is whole."""
+    """Write tensors and JSON values to one file, which takes its place when it is whole.
+
+    Of several processes the main one writes.
+    """
+    if not is_main_process():
+        return
     safetensors = needed_library("safetensors.torch")
     # Tied weights share memory, which the format does not have.
     apart = {name: tensor.detach().cpu().contiguous().clone() for name, tensor in tensors.items()}
@@ -27,12 +34,14 @@ def write_checkpoint(path: Path, tensors: Mapping[str, Any], state: Mapping[str,
 def read_checkpoint(path: Path) -> tuple[dict[str, Any], dict[str, Any]] | None:
     """Return the tensors and values of a checkpoint; None if there is no file.
 
+    Whether there is one is what the main process sees: others may come too late or too early.
+
     Raises
     ------
     ValueError
         If the file is not one.
     """
-    if not path.exists():
+    if not agreed(path.exists()):
         return None
     safetensors = needed_library("safetensors")
     try:
@@ -46,20 +55,6 @@ def read_checkpoint(path: Path) -> tuple[dict[str, Any], dict[str, Any]] | None:
     return tensors, state
 
 
-def tensors_of_optimizer(optimizer: Any) -> dict[str, Any]:
-    """Return what an optimiser remembers of each parameter, by ``optimizer.<number>.<name>``."""
-    return {
-        f"optimizer.{number}.{name}": value
-        for number, kept in optimizer.state_dict()["state"].items()
-        for name, value in kept.items()
-    }
-
-
-def restore_optimizer(optimizer: Any, tensors: Mapping[str, Any]) -> None:
-    """Give an optimiser back what `tensors_of_optimizer` took from it."""
-    state: dict[int, dict[str, Any]] = {}
-    for key, value in tensors.items():
-        if key.startswith("optimizer."):
-            _, number, name = key.split(".", 2)
-            state.setdefault(int(number), {})[name] = value
-    optimizer.load_state_dict({**optimizer.state_dict(), "state": state})
+def below(prefix: str, tensors: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the tensors whose names begin so, by the rest of their names."""
+    return {k[len(prefix) :]: v for k, v in tensors.items() if k.startswith(prefix)}

@@ -7,6 +7,7 @@ from contextlib import contextmanager, nullcontext
 from typing import Any
 
 from polyseme.backbones.neural.library import needed_library
+from polyseme.backbones.neural.together import team_device
 from polyseme.machine.run import Run
 
 __all__ = ["choose_device", "computing", "mixed_precision", "settled"]
@@ -17,6 +18,8 @@ PRECISIONS = ("auto", "float32", "bfloat16")
 def choose_device(name: str = "auto") -> Any:
     """Return the device of that name; 'auto' is the first accelerator, or else the CPU.
 
+    Of several processes that train together each has an accelerator of its own.
+
     Raises
     ------
     ValueError
@@ -24,6 +27,9 @@ def choose_device(name: str = "auto") -> Any:
     """
     torch = needed_library()
     if name == "auto":
+        own = team_device()
+        if own is not None:
+            return own
         if torch.cuda.is_available():
             return torch.device("cuda")
         if torch.backends.mps.is_available():

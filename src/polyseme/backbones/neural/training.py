@@ -14,14 +14,12 @@ import numpy as np
 import numpy.typing as npt
 
 from polyseme.backbones.neural.batches import LengthBuckets
-from polyseme.backbones.neural.checkpoints import (
-    read_checkpoint,
-    restore_optimizer,
-    tensors_of_optimizer,
-    write_checkpoint,
-)
+from polyseme.backbones.neural.checkpoints import below, read_checkpoint, write_checkpoint
 from polyseme.backbones.neural.device import mixed_precision
 from polyseme.backbones.neural.library import needed_library
+from polyseme.backbones.neural.optimizer import Optimizer
+from polyseme.backbones.neural.together import agreed, own_part, same_weights, summed
+from polyseme.machine.processes import is_main_process
 from polyseme.machine.run import Run
 
 __all__ = ["Outcome", "TrainingPlan", "is_lack_of_memory", "train"]
@@ -118,7 +116,8 @@ def train(
     """Train a network in place; call it within `settled`.
 
     From the same checkpoint, or from none, a training on a CPU comes to the same end, however
-    often it is stopped on its way.
+    often it is stopped on its way. Of several processes (see `together`) each computes a part of
+    every batch; all end with the same network, which but for rounding is that of one process.
 
     Parameters
     ----------
@@ -137,8 +136,9 @@ def train(
     checkpoint : Path, optional
         A file to go on from, if there is one, and to keep the state in on the way. It is removed
         by nobody: that is up to the caller.
-    parameters : iterable, optional
-        What the optimiser is to move, as `torch.optim` takes it; by default all that can be.
+    parameters : list of dict, optional
+        What the optimiser is to move, in groups as `torch.optim` takes them; by default all that
+        can be. A group with ``sparse=True`` has gradients of a few rows.
     """
     with _interruptible(network):
         training = _Training(network, loss_of, lengths, plan, run, recall, checkpoint, parameters)
@@ -163,11 +163,9 @@ class _Training:
         self.checkpoint = checkpoint
         self.batches = LengthBuckets(lengths, min(plan.batch_size, len(lengths)), run.seed)
         if parameters is None:
-            parameters = [p for p in network.parameters() if p.requires_grad]
-        self.optimizer = self.torch.optim.AdamW(
-            parameters, lr=plan.learning_rate, weight_decay=plan.weight_decay
-        )
-        self.rates = [group["lr"] for group in self.optimizer.param_groups]
+            parameters = [{"params": [p for p in network.parameters() if p.requires_grad]}]
+        self.optimizer = Optimizer(parameters, plan.learning_rate, plan.weight_decay)
+        self.chance = self.torch.initial_seed()
         self.device = next(network.parameters()).device
         on_cpu = self.device.type == "cpu"
         at_once = plan.at_once or (AT_ONCE_ON_CPU if on_cpu else plan.batch_size)
@@ -178,13 +176,13 @@ class _Training:
         self.last_saved = time.monotonic()
 
     def go(self) -> Outcome:
+        same_weights(self.network)
         self._resume()
         outcome, plan = self.outcome, self.plan
         began, first = time.monotonic(), outcome.n_steps
         self.network.train()
         while outcome.n_steps < plan.n_steps and not self._is_enough():
-            for group, rate in zip(self.optimizer.param_groups, self.rates, strict=True):
-                group["lr"] = rate * plan.rate_at(outcome.n_steps)
+            self.optimizer.slow_down_to(plan.rate_at(outcome.n_steps))
             loss = self._step(self.batches[outcome.n_steps])
             n_before = min(outcome.n_steps, 50)
             outcome.loss = (outcome.loss * n_before + loss) / (n_before + 1)
@@ -194,7 +192,8 @@ class _Training:
             ):
                 self._look()
             self._tell(began, first)
-            if self.checkpoint and time.monotonic() - self.last_saved > plan.save_every:
+            is_due = time.monotonic() - self.last_saved > plan.save_every
+            if self.checkpoint and is_due and is_main_process():
                 self._save()
         if self.best:
             self.network.load_state_dict(self.best, strict=False)
@@ -210,13 +209,11 @@ class _Training:
         """Take one step; when memory runs out, the same once more in smaller pieces."""
         while True:
             try:
-                chance = self.torch.get_rng_state()
                 loss = self._gradients(rows)
                 break
             except (RuntimeError, MemoryError) as error:
                 if not is_lack_of_memory(error) or self.outcome.at_once == 1:
                     raise
-            self.torch.set_rng_state(chance)
             self.outcome.at_once = max(1, self.outcome.at_once // 2)
             if self.device.type == "cuda":
                 self.torch.cuda.empty_cache()
@@ -225,35 +222,34 @@ class _Training:
                 f"{self.outcome.at_once} documents are computed at once.",
                 stacklevel=2,
             )
-        if self.plan.longest_gradient > 0:
-            moved = [p for group in self.optimizer.param_groups for p in group["params"]]
-            self.torch.nn.utils.clip_grad_norm_(moved, self.plan.longest_gradient)
-        self.optimizer.step()
+        loss = float(summed(self.torch.tensor(loss, dtype=self.torch.float64)))
+        if not np.isfinite(loss):
+            raise ValueError(
+                "the loss went beyond what numbers can hold; lower the learning rate."
+            )
+        self.optimizer.step(self.plan.longest_gradient)
         return loss
 
     def _gradients(self, rows: Integers) -> float:
-        self.optimizer.zero_grad(set_to_none=True)
-        total = 0.0
-        for first in range(0, len(rows), self.outcome.at_once):
-            piece = rows[first : first + self.outcome.at_once]
+        """Compute this process' part of a batch, piece by piece."""
+        self.optimizer.forget_gradients()
+        own, total = own_part(len(rows)), 0.0
+        for first in range(own.start, own.stop, self.outcome.at_once):
+            piece = rows[first : min(first + self.outcome.at_once, own.stop)]
+            # Chance belongs to a place in the training, whoever computes it and after what.
+            self.torch.manual_seed(hash((self.chance, self.outcome.n_steps, first)) % 2**63)
             with mixed_precision(self.device, self.plan.precision):
                 loss = self.loss_of(piece) * (len(piece) / len(rows))
             loss.backward()
             total += float(loss.detach())
-        if not np.isfinite(total):
-            raise ValueError(
-                "the loss went beyond what numbers can hold; lower the learning rate."
-            )
         return total
 
     def _look(self) -> None:
         """Measure the held-out recall, and keep the network if it is the best so far."""
         assert self.recall is not None
         self.network.eval()
-        chance = self.torch.get_rng_state()
         with self.torch.no_grad():
-            found = float(self.recall())
-        self.torch.set_rng_state(chance)
+            found = agreed(float(self.recall()))
         self.network.train()
         outcome = self.outcome
         outcome.recalls.append((outcome.n_steps, found))
@@ -290,8 +286,7 @@ class _Training:
         assert self.checkpoint is not None
         tensors = {f"network.{name}": value for name, value in self._learned().items()}
         tensors |= {f"best.{name}": value for name, value in self.best.items()}
-        tensors |= tensors_of_optimizer(self.optimizer)
-        tensors["chance"] = self.torch.get_rng_state()
+        tensors |= self.optimizer.to_tensors()
         state = {"plan": self._identity(), "n_worse": self.n_worse, **asdict(self.outcome)}
         write_checkpoint(self.checkpoint, tensors, state)
         self.last_saved = time.monotonic()
@@ -309,10 +304,9 @@ class _Training:
         self.n_worse = state.pop("n_worse")
         state["recalls"] = [(step, value) for step, value in state["recalls"]]
         self.outcome = Outcome(**state)
-        self.network.load_state_dict(_below("network.", tensors), strict=False)
-        self.best = _below("best.", tensors)
-        restore_optimizer(self.optimizer, tensors)
-        self.torch.set_rng_state(tensors["chance"])
+        self.network.load_state_dict(below("network.", tensors), strict=False)
+        self.best = below("best.", tensors)
+        self.optimizer.restore(tensors)
 
     def _identity(self) -> dict[str, Any]:
         """Return what a checkpoint must be of, as JSON has it."""
@@ -345,10 +339,6 @@ def _interruptible(network: Any) -> Iterator[None]:
     finally:
         for hook in hooks:
             hook.remove()
-
-
-def _below(prefix: str, tensors: dict[str, Any]) -> dict[str, Any]:
-    return {k[len(prefix) :]: v for k, v in tensors.items() if k.startswith(prefix)}
 
 
 def is_lack_of_memory(error: BaseException) -> bool:

@@ -13,8 +13,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from polyseme.backbones.neural.together import agreed, encoded_together
 from polyseme.backbones.transformer.encoders import Encoder
 from polyseme.files.safetensors_files import map_arrays, write_arrays
+from polyseme.machine.processes import is_main_process
 from polyseme.machine.run import Run
 
 __all__ = ["EmbeddingStore"]
@@ -33,19 +35,25 @@ class EmbeddingStore:
     folder : Path, optional
         Where files are kept and found again by any store of the same weights; by default in a
         place of its own, which is gone when the store is.
+
+    Of several processes that train together each encodes a part of the texts, the main one writes
+    files, and all read them; they must make and fill stores in the same order.
     """
 
     def __init__(self, encoder: Encoder, folder: Path | None = None) -> None:
         self._encoder = encoder
         if folder is None:
-            kept = tempfile.TemporaryDirectory(prefix="polyseme-embeddings-")
-            weakref.finalize(self, kept.cleanup)
-            folder = Path(kept.name)
+            name = ""
+            if is_main_process():
+                kept = tempfile.TemporaryDirectory(prefix="polyseme-embeddings-")
+                weakref.finalize(self, kept.cleanup)
+                name = kept.name
+            folder = Path(agreed(name))
         self._folder = folder / encoder.key
         self._place: dict[bytes, tuple[int, int]] = {}
         self._files: list[Floats] = []
-        for file in sorted(self._folder.glob("*.safetensors")):
-            self._open(file)
+        for name in agreed(sorted(path.name for path in self._folder.glob("*.safetensors"))):
+            self._open(self._folder / name)
 
     def __len__(self) -> int:
         """Return how many texts are known."""
@@ -72,7 +80,7 @@ class EmbeddingStore:
                 block = missing[first : first + TEXTS_AT_ONCE]
                 own = [unknown[digest] for digest in block]
                 told = run.counting_from(n_known + first)
-                self._add(block, self._encoder.embed(own, told))
+                self._add(block, encoded_together(self._encoder.embed, own, told))
             if run.progress is not None:
                 run.progress(len(texts))
         return self._gathered(digests, texts, run)
@@ -90,16 +98,20 @@ class EmbeddingStore:
         return found
 
     def _add(self, digests: Sequence[bytes], vectors: Floats) -> None:
-        self._folder.mkdir(parents=True, exist_ok=True)
         file = self._folder / f"{secrets.token_hex(8)}.safetensors"
+        if is_main_process():
+            keys = np.frombuffer(b"".join(digests), dtype=np.uint8).reshape(len(digests), 16)
+            self._write(file, {"texts": keys, "vectors": vectors})
+        self._open(agreed(file))  # which is there once the main process says its name
+
+    def _write(self, file: Path, arrays: dict[str, npt.NDArray[Any]]) -> None:
+        self._folder.mkdir(parents=True, exist_ok=True)
         beside = file.with_suffix(".part")
         try:
-            keys = np.frombuffer(b"".join(digests), dtype=np.uint8).reshape(len(digests), 16)
-            write_arrays(beside, {"texts": keys, "vectors": vectors})
+            write_arrays(beside, arrays)
             beside.replace(file)
         finally:
             beside.unlink(missing_ok=True)
-        self._open(file)
 
     def _open(self, file: Path) -> None:
         try:

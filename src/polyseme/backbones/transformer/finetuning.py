@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import warnings
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -17,20 +16,23 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from polyseme.backbones.linear.weights import LinearTraining, LinearWeights
-from polyseme.backbones.neural.checkpoints import read_checkpoint, write_checkpoint
+from polyseme.backbones.neural.checkpoints import below, read_checkpoint, write_checkpoint
 from polyseme.backbones.neural.device import settled
 from polyseme.backbones.neural.library import needed_library
 from polyseme.backbones.neural.losses import LOSSES
+from polyseme.backbones.neural.together import encoded_together
 from polyseme.backbones.neural.training import Outcome, TrainingPlan, train
 from polyseme.backbones.transformer.candidates import LevelCandidates
+from polyseme.backbones.transformer.learning_encoder import learning
+from polyseme.backbones.transformer.level_head import empty_head, start_of_head
 from polyseme.backbones.transformer.transformer import TransformerEncoder
 from polyseme.inputs.documents import Documents
 from polyseme.inputs.sparse_rows import SparsePattern
+from polyseme.machine.processes import is_main_process
 from polyseme.machine.run import Run
 from polyseme.partition.label_tree import LabelTree
 
-__all__ = ["FineTuning", "LevelReport", "finetune", "levels_to_learn"]
+__all__ = ["FineTuning", "LevelReport", "count_steps", "finetune", "levels_to_learn"]
 
 STREAM = 0xF17E
 FEWEST_NODES = 8  # a level with fewer tells an encoder little
@@ -214,11 +216,11 @@ class _FineTuning:
         n_nodes = self.tree.n_nodes(level)
         done = None if self.folder is None else self.folder / f"level-{level}.safetensors"
         found = None if done is None else read_checkpoint(done)
-        head = _head(torch, n_nodes, self.encoder.n_dimensions).to(self.encoder.device)
+        head = empty_head(n_nodes, self.encoder.n_dimensions).to(self.encoder.device)
         if found is not None:
             tensors, state = found
-            head.load_state_dict(_below("head.", tensors))
-            self.encoder.network.load_state_dict(_below("encoder.", tensors))
+            head.load_state_dict(below("head.", tensors))
+            self.encoder.network.load_state_dict(below("encoder.", tensors))
             state["outcome"]["recalls"] = [tuple(pair) for pair in state["outcome"]["recalls"]]
             outcome = Outcome(**state["outcome"])
             return LevelReport(level, n_nodes, state["recall_before"], outcome), head
@@ -236,11 +238,15 @@ class _FineTuning:
         recall = self._recall_of(head, targets) if len(self.looked_at) else None
         with settled(self.run, STREAM, level):
             before = self._start(head, targets, recall, start)
-            network = torch.nn.ModuleDict({"encoder": self._learning_encoder(), "head": head})
-            outcome = self._train(
-                network, head, head_above, candidates, n_steps, recall, run, partial
-            )
-        self._settle_encoder(network["encoder"])
+            with learning(
+                self.encoder,
+                adapter_rank=self.how.adapter_rank,
+                saves_memory=self.how.saves_memory,
+            ) as encoder:
+                network = torch.nn.ModuleDict({"encoder": encoder, "head": head})
+                outcome = self._train(
+                    network, head, head_above, candidates, n_steps, recall, run, partial
+                )
         report = LevelReport(level, n_nodes, before, outcome)
         if done is not None:
             tensors = {f"head.{name}": value for name, value in head.state_dict().items()}
@@ -248,7 +254,7 @@ class _FineTuning:
             tensors |= {f"encoder.{name}": value for name, value in own.items()}
             write_checkpoint(done, tensors, {"recall_before": before, "outcome": asdict(outcome)})
             for file in (partial, start):
-                if file is not None:
+                if file is not None and is_main_process():
                     file.unlink(missing_ok=True)
         return report, head
 
@@ -310,34 +316,6 @@ class _FineTuning:
             parameters=moved,
         )
 
-    def _learning_encoder(self) -> Any:
-        """Return the network as it learns: itself, or with adapters."""
-        network = self.encoder.network
-        if self.how.saves_memory:
-            _keep_states(network, False)
-        if self.how.adapter_rank:
-            peft = needed_library("peft")
-            config = peft.LoraConfig(
-                r=self.how.adapter_rank,
-                lora_alpha=2 * self.how.adapter_rank,
-                target_modules="all-linear",
-            )
-            with warnings.catch_warnings():  # the two libraries are not always of one age
-                warnings.simplefilter("ignore", FutureWarning)
-                network = peft.get_peft_model(network, config)
-            self.encoder.network = network
-        return network
-
-    def _settle_encoder(self, network: Any) -> None:
-        """Make the network that learned a plain one again."""
-        if self.how.adapter_rank:
-            network = network.merge_and_unload()
-            for parameter in network.parameters():
-                parameter.requires_grad_(True)
-        if self.how.saves_memory:
-            _keep_states(network, True)
-        self.encoder.network = network.eval()
-
     def _start(
         self, head: Any, targets: SparsePattern, recall: Any, kept: Path | None
     ) -> float | None:
@@ -365,7 +343,8 @@ class _FineTuning:
 
     def _embedded(self, rows: Integers) -> Floats:
         quiet = self.run.reporting_to(None)
-        return self.encoder.embed_tokens([self.tokens[row] for row in rows], quiet)
+        tokens = [self.tokens[row] for row in rows]
+        return encoded_together(self.encoder.embed_tokens, tokens, quiet)
 
     def _recall_of(self, head: Any, targets: SparsePattern) -> Any:
         torch = self.torch
@@ -390,52 +369,3 @@ class _FineTuning:
         for array in arrays:
             digest.update(array.tobytes())
         return digest.hexdigest()[:16]
-
-
-def start_of_head(vectors: Floats, targets: SparsePattern, run: Run) -> tuple[Floats, Floats]:
-    """Find a linear classifier for each node, by the solver of XR-Linear.
-
-    Parameters
-    ----------
-    vectors : ndarray of float32, shape (n_documents, n_dimensions)
-    targets : SparsePattern, shape (n_documents, n_nodes)
-
-    Returns
-    -------
-    weights : ndarray of float32, shape (n_nodes, n_dimensions)
-    bias : ndarray of float32, shape (n_nodes,)
-    """
-    n_documents, n_nodes = targets.shape
-    everyone = SparsePattern(
-        np.arange(n_documents + 1, dtype=np.int64), np.zeros(n_documents, dtype=np.int32), 1
-    )
-    trained, _ = LinearWeights.train(
-        Documents(dense=np.ascontiguousarray(vectors)),
-        everyone,
-        np.array([0, n_nodes], dtype=np.int64),
-        np.arange(n_nodes, dtype=np.int32),
-        targets,
-        LinearTraining(),
-        run.reporting_to(None),
-    )
-    weights = trained.to_rows().to_scipy().toarray().T
-    return np.ascontiguousarray(weights, dtype=np.float32), trained.bias.astype(np.float32)
-
-
-def _keep_states(network: Any, is_wanted: bool) -> None:
-    """Turn gradient checkpointing off or on; newer versions of the library call it otherwise."""
-    what = "disable" if is_wanted else "enable"
-    newer = getattr(network, f"activation_checkpointing_{what}", None)
-    (newer or getattr(network, f"gradient_checkpointing_{what}"))()
-
-
-def _head(torch: Any, n_nodes: int, n_dimensions: int) -> Any:
-    head = torch.nn.Linear(n_dimensions, n_nodes)
-    with torch.no_grad():
-        head.weight.zero_()
-        head.bias.zero_()
-    return head
-
-
-def _below(prefix: str, tensors: dict[str, Any]) -> dict[str, Any]:
-    return {k[len(prefix) :]: v for k, v in tensors.items() if k.startswith(prefix)}

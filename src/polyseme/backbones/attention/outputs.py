@@ -1,26 +1,16 @@
-"""The training of one network, for all outputs or for those that are candidates."""
+"""What a network learns to find: all outputs, or those that are candidates of a document."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from polyseme.backbones.attention.pieces import in_pieces
-from polyseme.backbones.attention.reading import Reader, Reading
-from polyseme.backbones.attention.words import WordRows
-from polyseme.backbones.neural.device import settled
-from polyseme.backbones.neural.library import needed_library
-from polyseme.backbones.neural.losses import binary_cross_entropy
-from polyseme.backbones.neural.training import TrainingPlan, train
 from polyseme.inputs.sparse_rows import SparsePattern
-from polyseme.machine.run import Run
 
-__all__ = ["Outputs", "learn_outputs"]
+__all__ = ["Outputs"]
 
 MOST_WRONG = 200  # wrong candidates of a document in a step; others take their turn by chance
 
@@ -103,13 +93,16 @@ class Outputs:
             is_candidate[i, : len(outputs)] = True
         return candidates, targets, is_candidate
 
+    def asked(self, row: int) -> Integers:
+        """Return all candidates of a document."""
+        if self.parents is None or self.starts is None:
+            return np.arange(self.n_outputs)
+        starts = self.starts
+        below = [np.arange(starts[i], starts[i + 1]) for i in self.parents.row(row)]
+        return np.concatenate([np.zeros(0, dtype=np.int64), *below])
+
     def _candidates(self, row: int, luck: float) -> tuple[Integers, npt.NDArray[np.bool_]]:
-        assert self.parents is not None
-        assert self.starts is not None
-        parents = self.parents.row(row)
-        outputs = np.concatenate(
-            [np.arange(self.starts[parent], self.starts[parent + 1]) for parent in parents]
-        )
+        outputs = self.asked(row)
         is_true = np.isin(outputs, self.targets.row(row))
         wrong = np.flatnonzero(~is_true)
         if len(wrong) > MOST_WRONG:
@@ -117,81 +110,3 @@ class Outputs:
             kept = np.sort(np.concatenate([np.flatnonzero(is_true), chosen]))
             return outputs[kept], is_true[kept]
         return outputs, is_true
-
-
-def learn_outputs(
-    make: Callable[[], Reader],
-    words_of: Callable[[Reader], WordRows],
-    outputs: Outputs,
-    how: Reading,
-    share: float,
-    run: Run,
-    stream: int,
-) -> Reader:
-    """Make a network and train it; the same comes out for any number of threads.
-
-    Parameters
-    ----------
-    make : callable
-        Gives the network to begin with; what is random in it belongs to this training.
-    words_of : callable
-        From what it gives to the words of the documents.
-    outputs : Outputs
-    how : Reading
-    share : float
-        Of the epochs, 0 to 1.
-    run : Run
-        Progress counts outputs.
-    stream : int
-        What random numbers serve, with the run's seed.
-    """
-    torch = needed_library()
-    # Threads work on documents side by side; within torch each is alone.
-    with settled(replace(run, n_threads=1), stream):
-        reader = make()
-        network = reader.network
-        with torch.no_grad():
-            network.bias.copy_(torch.from_numpy(outputs.log_odds()))
-        documents = outputs.to_learn_from()
-        if len(documents) == 0:
-            network.eval()
-            return reader
-        words = words_of(reader)
-        batch_size = min(how.batch_size, len(documents))
-        n_steps = math.ceil(share * how.n_epochs * len(documents) / batch_size)
-        plan = TrainingPlan(
-            n_steps=max(how.least_steps, n_steps),
-            batch_size=batch_size,
-            at_once=batch_size,
-            learning_rate=how.learning_rate,
-            weight_decay=0.0,
-            longest_gradient=5.0,
-            precision="float32",
-        )
-        device = network.bias.device
-
-        def loss_of(rows: Integers, chance: npt.NDArray[np.float64]) -> Any:
-            candidates, targets, is_candidate = outputs.of(rows, chance)
-            on_device = [
-                None if array is None else torch.from_numpy(array).to(device)
-                for array in (words.padded(rows), candidates, targets, is_candidate)
-            ]
-            logits = network(on_device[0], on_device[1], seed=int(chance[0] * 2**53))
-            return binary_cross_entropy(logits, on_device[2], on_device[3])
-
-        with in_pieces(network, loss_of, run.n_threads) as loss_of_batch:
-            train(
-                network,
-                lambda rows: loss_of_batch(documents[rows]),
-                words.lengths[documents],
-                plan,
-                _counting_outputs(run, outputs.n_outputs, plan.n_steps),
-            )
-    return reader
-
-
-def _counting_outputs(run: Run, n_outputs: int, n_steps: int) -> Run:
-    report = run.progress
-    if report is None:
-        return run
-    return replace(run, progress=lambda step: report(n_outputs * step // n_steps))
