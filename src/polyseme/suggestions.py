@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 __all__ = ["SuggestedSense", "Suggestion", "named_suggestions", "suggest", "suggested_sense"]
 
+# The least score of a suggestion: of all labels, of each of them, or none.
+Least = float | npt.NDArray[np.float64] | None
+
 
 class SuggestedSense(NamedTuple):
     """The sense in which a document has a label.
@@ -77,8 +80,9 @@ def suggest(
     model: PartitionedClassifier,
     X: Any,
     limit: int,
-    least: float | None,
+    least: Least,
     *,
+    at_least: int = 0,
     shown: Callable[[npt.NDArray[Any]], npt.NDArray[Any]] = lambda scores: scores,
     label_uris: Names | None = None,
 ) -> list[list[Suggestion]]:
@@ -90,12 +94,16 @@ def suggest(
     X : sparse matrix, array, or tuple of both, shape (n_documents, n_features)
     limit : int
         Most labels a document.
-    least : float or None
+    least : float, ndarray of shape (n_labels,), or None
         Suggestions with a lower score are left out.
+    at_least : int
+        So many suggestions stay in any case.
     shown : callable
         From bare scores to those that are shown.
     """
     n_labels = min(check_k(limit, "limit"), model.n_labels_)
+    if not 0 <= at_least <= limit:
+        raise ValueError(f"at_least must be from 0 to the limit, {limit}, not {at_least}.")
     has_senses = model.senses_ is not None and model.senses_.n_shown > 0
     n_ranked = min(max(n_labels, N_OTHER_LABELS), model.n_labels_) if has_senses else n_labels
     ranked = model.predict_top_k(X, n_ranked)
@@ -105,7 +113,9 @@ def suggest(
         # No more than these, so that no sense depends on how many labels are wanted.
         others = ranked[0][:, :N_OTHER_LABELS], ranked[1][:, :N_OTHER_LABELS]
         senses = senses_in(model, X, labels, ranked=others)
-    return named_suggestions(model, labels, scores, least, label_uris=label_uris, senses=senses)
+    return named_suggestions(
+        model, labels, scores, least, at_least=at_least, label_uris=label_uris, senses=senses
+    )
 
 
 def suggested_sense(model: PartitionedClassifier, sense: int) -> SuggestedSense | None:
@@ -119,8 +129,9 @@ def named_suggestions(
     model: PartitionedClassifier,
     labels: npt.NDArray[np.int32],
     scores: npt.NDArray[Any],
-    least: float | None,
+    least: Least,
     *,
+    at_least: int = 0,
     label_uris: Names | None = None,
     senses: npt.NDArray[np.int64] | None = None,
 ) -> list[list[Suggestion]]:
@@ -131,15 +142,19 @@ def named_suggestions(
     labels : ndarray of int32, shape (n_documents, k)
         Best first, padded with -1.
     scores : ndarray of float, shape (n_documents, k)
-    least : float or None
+    least : float, ndarray of shape (n_labels,), or None
         Suggestions with a lower score are left out.
+    at_least : int
+        The first ones stay in any case.
     label_uris : Names or None
     senses : ndarray of int64, shape (n_documents, k), optional
         As from `polyseme.senses.senses_in`.
     """
     kept = labels >= 0
     if least is not None:
-        kept &= scores >= least
+        is_enough = scores >= (least if np.ndim(least) == 0 else np.asarray(least)[labels])
+        is_enough[:, :at_least] = True
+        kept &= is_enough
     if senses is None:
         senses = np.full(labels.shape, -1, dtype=np.int64)
     return [

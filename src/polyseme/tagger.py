@@ -31,7 +31,7 @@ from polyseme.senses.explain import Explanation, explain
 from polyseme.senses.label_list import LabelList
 from polyseme.senses.layer import SHOWN_FROM
 from polyseme.senses.slots import label_name, label_number
-from polyseme.suggestions import Suggestion, suggest
+from polyseme.suggestions import Least, Suggestion, suggest
 from polyseme.training.update import added_since_training
 
 if TYPE_CHECKING:
@@ -145,7 +145,12 @@ class Tagger:
         return self.classifier.predict_top_k(self.rows(documents), most)
 
     def suggest(
-        self, documents: Any, limit: int = 10, threshold: float | None = None
+        self,
+        documents: Any,
+        limit: int = 10,
+        threshold: float | None = None,
+        *,
+        at_least: int = 0,
     ) -> list[list[Suggestion]]:
         """Return labels for each document, best first.
 
@@ -156,12 +161,15 @@ class Tagger:
             Most labels a document.
         threshold : float, optional
             Least score; by default the model's own.
+        at_least : int
+            So many labels are returned in any case, also below the threshold.
         """
         return suggest(
             self.classifier,
             self.rows(documents),
             limit,
-            self.checked_threshold(threshold),
+            self.least(threshold),
+            at_least=at_least,
             shown=self.shown,
             label_uris=self.label_uris,
         )
@@ -173,6 +181,10 @@ class Tagger:
     def checked_threshold(self, threshold: float | None) -> float | None:
         """Return the least score: the one that is given, or else the model's own."""
         return self.threshold if threshold is None else threshold
+
+    def least(self, threshold: float | None) -> Least:
+        """Return the same, or where the model has one for each label, all of them."""
+        return self.checked_threshold(threshold)
 
     def evaluate(
         self,
@@ -385,6 +397,9 @@ class TextTagger(Tagger):
 
     def checked_threshold(self, threshold: float | None) -> float | None:
         return self.model.checked_threshold(threshold)
+
+    def least(self, threshold: float | None) -> Least:
+        return self.model.least(threshold)
 
     def evaluate(self, documents: Any, labels: Any = None, **how: Any) -> dict[str, Any]:
         return self.model.evaluate(_records(documents, labels), **how)

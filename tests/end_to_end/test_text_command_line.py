@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 import scipy.sparse as sp
 from click import unstyle
@@ -14,9 +16,10 @@ from click.testing import CliRunner
 
 import polyseme
 from polyseme.cli import main
-from polyseme.cli.predictions import Predicted
+from polyseme.cli.predictions import for_people
 from polyseme.demo import make_corpus
 from polyseme.suggestions import SuggestedSense, Suggestion
+from polyseme.text.predictions import Predicted, as_tsv
 from tests.end_to_end.command_line import refuse, run, succeed, write_csv
 
 SMALL = ("--max-leaf-size=16", "--beam-size=4", "--threads=2", "--ngrams=1")
@@ -84,24 +87,44 @@ def test_nothing_held_out_is_said_and_works(articles, tmp_path):
 
 
 def test_predict_prints_tsv_where_nobody_looks_and_json_if_asked(text_model, new):
-    lines = [line.split("\t") for line in succeed("predict", text_model, new).splitlines()]
+    header, *lines = csv.reader(succeed("predict", text_model, new).splitlines(), delimiter="\t")
+    assert header == ["row", "id", "name", "score", "uri", "sense"]
     documents = [
         json.loads(line) for line in succeed("predict", text_model, new, "--json").splitlines()
     ]
     assert len(documents) == 60
-    pairs = [(str(doc["row"]), label) for doc in documents for label in doc["labels"]]
-    assert [(row, name) for row, name, *_ in lines] == [(row, one["name"]) for row, one in pairs]
-    scores = [one["score"] for _, one in pairs]
-    assert [float(score) for _, _, score, *_ in lines] == pytest.approx(scores, abs=1e-4)
-    assert len({len(line) for line in lines}) == 1
+    nothing = {"name": "", "score": ""}
+    expected = [
+        [str(one["row"]), one["id"], label["name"], str(label["score"])]
+        for one in documents
+        for label in one["labels"] or [nothing]
+    ]
+    assert [line[:4] for line in lines] == expected
+    assert [one["id"] for one in documents] == [str(i) for i in range(60)]
 
 
 def test_limit_and_threshold_are_obeyed(text_model, new):
     lines = succeed("predict", text_model, new, "--limit=2", "--threshold=0", "--json").split("\n")
     assert all(len(json.loads(line)["labels"]) == 2 for line in lines if line)
     result = run("predict", text_model, new, "--threshold=1")
-    assert result.stdout == ""
-    assert "no label reaches a probability of 1.000" in result.stderr
+    rows = [line.rstrip("\t") for line in result.stdout.splitlines()[1:]]
+    assert rows == [f"{i}\t{i}" for i in range(60)]
+    assert "60 of 60 documents have no label that reaches 1.000" in result.stderr
+
+
+def test_every_document_gets_a_label_if_wanted(text_model, new):
+    def n_labels(*options):
+        lines = succeed("predict", text_model, new, "--json", *options).splitlines()
+        return [len(json.loads(line)["labels"]) for line in lines]
+
+    usual = n_labels()
+    assert n_labels("--at-least", 1) == [max(1, n) for n in usual]
+    assert n_labels("--threshold", 1, "--at-least", 2) == [2] * 60
+    assert n_labels("--top", 5) == [5] * 60
+    assert "--top excludes" in refuse("predict", text_model, new, "--top=5", "--threshold=0.1")
+    assert "at_least must be from 0 to the limit, 2" in refuse(
+        "predict", text_model, new, "-k", 2, "--at-least", 3
+    )
 
 
 def from_stdin(text, *arguments):
@@ -138,21 +161,43 @@ def test_a_text_file_is_one_document_or_one_a_line(text_model, tmp_path):
     assert len(succeed("predict", text_model, tmp_path, "--json").splitlines()) == 1
 
 
-def test_predictions_are_written_as_tsv_json_lines_or_a_matrix(text_model, new, tmp_path):
+def test_predictions_are_written_as_the_ending_says(text_model, new, tmp_path):
     report = json.loads(succeed("predict", text_model, new, "-o", tmp_path / "a.npz", "--json"))
     assert report["n_documents"] == 60
     matrix = sp.load_npz(tmp_path / "a.npz")
-    assert succeed("predict", text_model, new, "-o", tmp_path / "a.tsv") == ""
-    assert len((tmp_path / "a.tsv").read_text().splitlines()) == matrix.nnz
+    assert np.load(tmp_path / "a.npz")["ids"].tolist() == [str(i) for i in range(60)]
+    assert report["n_without_label"] == int((np.diff(matrix.indptr) == 0).sum())
+    for ending in ("tsv", "csv", "parquet"):
+        assert succeed("predict", text_model, new, "-o", tmp_path / f"a.{ending}") == ""
+    assert (tmp_path / "a.tsv").read_text() == succeed("predict", text_model, new)
+    as_tsv, as_csv = (
+        list(csv.reader((tmp_path / f"a.{ending}").open(newline=""), delimiter=sign))
+        for ending, sign in (("tsv", "\t"), ("csv", ","))
+    )
+    assert as_tsv == as_csv
+    assert len(as_csv) == 1 + matrix.nnz + report["n_without_label"]
+    table = pytest.importorskip("pyarrow.parquet").read_table(tmp_path / "a.parquet").to_pylist()
+    as_texts = [["" if cell is None else str(cell) for cell in row.values()] for row in table]
+    assert as_texts == as_csv[1:]
     succeed("predict", text_model, new, "-o", tmp_path / "a.jsonl")
     assert (tmp_path / "a.jsonl").read_text() == succeed("predict", text_model, new, "--json")
+
+
+def test_an_id_column_can_be_chosen_and_a_wrong_one_is_refused(text_model, tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("id,isbn,text\n1,978,a bat in a cave\n")
+    found = json.loads(succeed("predict", text_model, path, "--json", "--id-column", "isbn"))
+    assert found["id"] == "978"
+    assert "has no column 'isbm' (--id-column); did you mean 'isbn'?" in refuse(
+        "predict", text_model, path, "--id-column", "isbm"
+    )
 
 
 def test_rows_are_counted_through_all_batches_and_scores_are_not_rounded_away(
     text_model, new, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr("polyseme.cli.documents.TEXTS_AT_ONCE", 7)
-    lines = succeed("predict", text_model, new, "--threshold=0", "-k", 2).splitlines()
+    monkeypatch.setattr("polyseme.text.predictions.TEXTS_AT_ONCE", 7)
+    lines = succeed("predict", text_model, new, "--threshold=0", "-k", 2).splitlines()[1:]
     as_json = succeed("predict", text_model, new, "--threshold=0", "-k", 2, "--json").splitlines()
     expected = [
         (str(one["row"]), label["name"], label["score"])
@@ -160,7 +205,7 @@ def test_rows_are_counted_through_all_batches_and_scores_are_not_rounded_away(
         for label in one["labels"]
     ]
     assert [row for row, _, _ in expected] == [str(i) for i in range(60) for _ in range(2)]
-    found = [line.split("\t")[:3] for line in lines]
+    found = [[row, name, score] for row, _, name, score, *_ in (s.split("\t") for s in lines)]
     assert [(row, name) for row, name, _ in found] == [(row, name) for row, name, _ in expected]
     assert [float(score) for *_, score in found] == pytest.approx(
         [score for *_, score in expected], abs=6e-5
@@ -169,9 +214,9 @@ def test_rows_are_counted_through_all_batches_and_scores_are_not_rounded_away(
 
 def test_predictions_of_matrices_are_written_as_tsv_too(model, data, tmp_path):
     succeed("predict", model, data, "-k", 2, "-o", tmp_path / "a.tsv")
-    rows = [line.split("\t") for line in (tmp_path / "a.tsv").read_text().splitlines()]
+    rows = [line.split("\t") for line in (tmp_path / "a.tsv").read_text().splitlines()[1:]]
     first = json.loads(succeed("predict", model, data, "-k", 2).splitlines()[0])["labels"]
-    assert [(row, name) for row, name, *_ in rows[:2]] == [("0", one["name"]) for one in first]
+    assert [(row, name) for row, _, name, *_ in rows[:2]] == [("0", one["name"]) for one in first]
 
 
 def test_a_terminal_gets_lines_for_people(text_model, new):
@@ -222,13 +267,15 @@ def test_a_terminal_shows_the_sense_of_a_label_behind_its_name():
         Suggestion(7, "mercury", 0.91, "http://x/7", sense),
         Suggestion(8, "moon", 0.5, "http://x/8"),
     ]
-    predicted = Predicted(0, "A transit.", labels, with_senses=True)
-    _, first, second = map(unstyle, predicted.for_people())
-    assert first == "   0.91  mercury (comet, planet)  http://x/7"
-    assert second == "   0.50  moon  http://x/8"
-    assert [line.split("\t")[3:] for line in predicted.as_tsv()] == [
-        ["http://x/7", "comet, planet"],
-        ["http://x/8", ""],
+    predicted = Predicted(0, labels, "no. 7", "A transit.")
+    name, first, second = map(unstyle, for_people(predicted))
+    assert name == "no. 7  A transit.\n"
+    assert first == "   0.91  mercury (comet, planet)  http://x/7\n"
+    assert second == "   0.50  moon  http://x/8\n"
+    lines = "".join(as_tsv([predicted])).splitlines()[1:]
+    assert [line.split("\t")[1:] for line in lines] == [
+        ["no. 7", "mercury", "0.91", "http://x/7", "comet, planet"],
+        ["no. 7", "moon", "0.5", "http://x/8", ""],
     ]
     assert json.loads(predicted.as_json())["labels"][0]["sense"] == {
         "place": 1,
@@ -249,10 +296,10 @@ def test_annif_files_and_a_vocabulary_give_names(tmp_path):
     )
     model = tmp_path / "m"
     succeed("train", tmp_path / "a.tsv", "-o", model, "--vocabulary", tmp_path / "v.tsv", *SMALL)
-    row, name, _, uri, *_ = (
-        succeed("predict", model, tmp_path / "a.tsv", "--threshold=0").split("\n")[0].split("\t")
+    row, own, name, _, uri, _ = (
+        succeed("predict", model, tmp_path / "a.tsv", "--threshold=0").split("\n")[1].split("\t")
     )
-    assert (row, uri) == ("0", uris[name])
+    assert (row, own, uri) == ("0", "", uris[name])
     assert json.loads(succeed("senses", model, name, "--json"))["name"] == name
     assert (
         json.loads(succeed("evaluate", model, tmp_path / "a.tsv", "--json"))["n_documents"] == 60
@@ -266,6 +313,7 @@ def test_annif_files_and_a_vocabulary_give_names(tmp_path):
         (("--held-out", "2"), "held_out must be"),
         (("--held-out", "0.2", "--no-held-out"), "exclude each other"),
         (("--precision", "7"), "precision must be"),
+        (("--per-label",), "per_label needs a precision"),
         (("--ngrams", "two"), "--ngrams must be a number or a range"),
         (("--ngrams", "3-2"), "ngrams must be"),
         (("--max-features", "0"), "max_features must be"),

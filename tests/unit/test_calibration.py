@@ -79,7 +79,7 @@ def test_the_chosen_thresholds_are_the_best_of_all(pairs, wanted, n_missed):
     hits = np.array([h for _, h in pairs])
     n_true = int(hits.sum()) + n_missed
     cuts = [
-        measure_cut(probabilities, hits, t, n_true=n_true, n_documents=7)
+        measure_cut((probabilities >= t)[np.newaxis], hits[np.newaxis], t, n_true=n_true)
         for t in np.unique(probabilities)
     ]
     best = cut_for_f1(probabilities, hits, n_true=n_true)
@@ -99,11 +99,17 @@ def test_a_wanted_precision_is_reached_on_new_data():
     calibration = Calibration.fit(scores, hits)
     threshold = cut_for_precision(calibration(scores), hits, 0.8)
     new_scores, new_hits = drawn(30_000, seed=5, power=2)
-    cut = measure_cut(
-        calibration(new_scores), new_hits, threshold, n_true=int(new_hits.sum()), n_documents=1000
-    )
+    kept = (calibration(new_scores) >= threshold).reshape(1000, 30)
+    cut = measure_cut(kept, new_hits.reshape(kept.shape), threshold, n_true=int(new_hits.sum()))
     assert cut.precision == pytest.approx(0.8, abs=0.02)
     assert cut.labels_per_document > 1
+
+
+def test_documents_without_a_suggestion_are_counted():
+    kept = np.array([[True, False], [False, False], [True, True], [False, False]])
+    cut = measure_cut(kept, kept, 0.5, n_true=6)
+    assert cut.without_label == 0.5
+    assert (cut.precision, cut.recall, cut.labels_per_document) == (1, 0.5, 0.75)
 
 
 def test_bins_add_up_to_all_pairs():

@@ -132,8 +132,20 @@ def test_a_stdin_that_is_closed_is_one_sentence(tmp_path):
 
 
 def test_a_threshold_that_is_not_as_precise_as_wanted_is_said():
-    cut = {"threshold": 0.5, "precision": 0.8, "recall": 0.4, "labels_per_document": 2.0}
+    cut = {
+        "threshold": 0.5,
+        "precision": 0.8,
+        "recall": 0.4,
+        "f1": 0.53,
+        "labels_per_document": 2.0,
+        "without_label": 0.215,
+    }
     for wanted, is_missed in ((0.9, True), (0.8, False), (None, False)):
         said = described_cut({**cut, "wanted_precision": wanted})
         assert ("no threshold is as precise as wanted" in said) == is_missed
-    assert "(" not in described_cut(cut)
+    said = described_cut(cut)
+    assert "(" not in said
+    assert "precision 80.0%, recall 40.0%, F1 53.0%." in said
+    assert "21.5% of the documents get none." in said
+    own = described_cut({**cut, "wanted_precision": 0.8, "n_labels_with_own": 1234})
+    assert own.startswith("Thresholds of 1,234 labels, and 0.500 for all others (for 80% ")

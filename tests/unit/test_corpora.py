@@ -48,7 +48,8 @@ def test_what_is_written_as_csv_is_read_back(tmp_path, rows, delimiter, zipped):
         writer.writerow([i, text, "|".join(labels)])
     content = buffer.getvalue().encode()
     path = write(tmp_path / "a.csv", gzip.compress(content) if zipped else content)
-    assert list(open_corpus(path, label_separator="|")) == expected(rows)
+    named = [record._replace(id=str(i)) for i, record in enumerate(expected(rows))]
+    assert list(open_corpus(path, label_separator="|")) == named
 
 
 @quick
@@ -117,6 +118,33 @@ def test_columns_are_found_by_name(tmp_path, header, text_columns, labels_column
     reading = open_corpus(path).reading
     assert reading["text_columns"] == text_columns
     assert reading["labels_column"] == labels_column
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "given", "ids"),
+    [
+        ("a.csv", "ID,text,labels\n7,x,p\n,y,q\n", {}, ["7", ""]),
+        ("a.csv", "doc_id,text,labels\n7,x,p\n", {}, ["7"]),
+        ("a.csv", "isbn,id,text,labels\n9,7,x,p\n", {"id_column": "isbn"}, ["9"]),
+        ("a.csv", "isbn,text,labels\n9,x,p\n", {"like": {"id_column": "isbn"}}, ["9"]),
+        ("a.csv", "isbn,text,labels\n9,x,p\n", {}, [None]),
+        ("a.jsonl", '{"id": 7, "text": "x", "labels": []}\n{"text": "y"}\n', {}, ["7", ""]),
+    ],
+)
+def test_documents_keep_the_ids_that_they_have_in_their_file(tmp_path, name, content, given, ids):
+    corpus = open_corpus(write(tmp_path / name, content), **given)
+    assert [record.id for record in corpus] == ids
+
+
+def test_columns_are_not_named_where_there_are_none(annif_folder):
+    with pytest.raises(ValueError, match="has no columns, but one was named"):
+        open_corpus(annif_folder, id_column="id")
+
+
+def test_rows_are_counted_without_blank_lines(tmp_path):
+    path = write(tmp_path / "a.csv", "text,labels\n\na,x\n\nb,y,z\n")
+    with pytest.raises(ValueError, match=r"row 1 \(line 5\)"):
+        list(open_corpus(path))
 
 
 def test_several_text_columns_are_joined_in_the_order_given(tmp_path):
@@ -220,9 +248,9 @@ def test_a_folder_of_annif_with_a_vocabulary(annif_folder, tmp_path):
     corpus = open_corpus(annif_folder, vocabulary=vocabulary)
     assert is_corpus(annif_folder)
     assert list(corpus) == [
-        Record("first\ntext", ("http://x/cat", "http://x/dog")),
-        Record("second", ("http://x/cat", "unknown")),
-        Record("without", ()),
+        Record("first\ntext", ("http://x/cat", "http://x/dog"), "1"),
+        Record("second", ("http://x/cat", "unknown"), "2"),
+        Record("without", (), "3"),
     ]
     assert corpus.label_names == {"http://x/cat": "cats", "http://x/dog": "dogs"}
 
@@ -281,8 +309,8 @@ BAD = {
     "only header.csv": ("text,labels\n", "has no rows"),
     "open quote.csv": ('text,labels\na,x\n"b,y\nc,z\n', "line 3: a quote is opened that is never"),
     "inner quote.csv": ('text,labels\n"b" c,y\n', "line 2: something follows a closing quote"),
-    "cells.csv": ("text,labels\na,x\nb,y,z\n", r"row 2 \(line 3\): has 3 cells, but the header"),
-    "long cells.csv": ('text,labels\n"a\nb",x\nb\n', r"row 2 \(line 4\): has 1 cells"),
+    "cells.csv": ("text,labels\na,x\nb,y,z\n", r"row 1 \(line 3\): has 3 cells, but the header"),
+    "long cells.csv": ('text,labels\n"a\nb",x\nb\n', r"row 1 \(line 4\): has 1 cells"),
     "twice.csv": ("text,text,labels\na,b,c\n", "two columns named 'text'"),
     "latin.csv": (b"text,labels\na,x\nb\xe4r,y\n", "line 3: not UTF-8 .byte 0xe4"),
     "wide.csv": ("text,labels\n".encode("utf-16"), "is UTF-16; save it as UTF-8"),

@@ -173,6 +173,47 @@ def test_a_wanted_precision_is_reached_on_held_out_documents():
 
 
 @pytest.mark.slow
+def test_each_label_has_a_threshold_of_its_own_if_wanted(tmp_path):
+    model = fitted(precision=0.9, per_label=True)
+    of_labels = model.label_thresholds_
+    assert of_labels.shape == (model.classifier_.n_labels_,)
+    n_own = int((of_labels != model.threshold_).sum())
+    assert 0 < n_own == model.report_["threshold"]["n_labels_with_own"]
+    found, everything = model.suggest(TEST.texts[:50]), model.suggest(TEST.texts[:50], threshold=0)
+    for kept, ranked in zip(found, everything, strict=True):
+        assert kept == [one for one in ranked if one.score >= of_labels[one.label]]
+    model.save(tmp_path / "m")
+    loaded = polyseme.load(tmp_path / "m")
+    assert loaded.per_label
+    assert loaded.label_thresholds_.tolist() == of_labels.tolist()
+    assert loaded.suggest(TEST.texts[:20]) == model.suggest(TEST.texts[:20])
+    assert model.evaluate(records(TEST))["threshold"]["precision"] > 0.8
+
+
+def test_thresholds_of_labels_need_a_precision():
+    with pytest.raises(ValueError, match="per_label needs a precision"):
+        TextModel(per_label=True).check_parameters()
+
+
+def test_so_many_labels_as_are_wanted_come_in_any_case(model):
+    for found in model.suggest(TEST.texts[:20], threshold=1, at_least=2):
+        assert len(found) == 2
+    some = model.suggest(TEST.texts[:20], at_least=1)
+    usual = model.suggest(TEST.texts[:20])
+    assert all(one[: max(1, len(other))] == one for one, other in zip(some, usual, strict=True))
+    with pytest.raises(ValueError, match="at_least must be from 0 to the limit, 3"):
+        model.suggest(["a bat"], limit=3, at_least=4)
+
+
+def test_records_are_suggested_for_one_by_one_with_their_ids(model):
+    named = [Record(text, (), f"no. {i}") for i, text in enumerate(TEST.texts[:5])]
+    found = list(model.suggest_records(iter(named), limit=2, at_least=1))
+    assert [(one.row, one.id) for one in found] == [(i, f"no. {i}") for i in range(5)]
+    expected = model.suggest(TEST.texts[:5], limit=2, at_least=1)
+    assert [one.labels for one in found] == expected
+
+
+@pytest.mark.slow
 def test_without_refit_the_model_is_the_one_that_was_measured():
     model = fitted(refit=False)
     assert model.classifier_.n_documents_ == 1080

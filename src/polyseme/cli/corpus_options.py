@@ -44,6 +44,12 @@ _READING = (
         help="What stands between labels in a cell; guessed if not given.",
     ),
     click.option(
+        "--id-column",
+        metavar="NAME",
+        help="Column of what documents are called, which predictions carry. Found by its name "
+        "if not given.",
+    ),
+    click.option(
         "--labels-file",
         metavar="FILE",
         type=click.Path(path_type=Path),
@@ -99,6 +105,11 @@ _TRAINING = (
         help="Choose the threshold for this share of right labels, not for the best F1.",
     ),
     click.option(
+        "--per-label",
+        is_flag=True,
+        help="With --precision: a threshold for each label, so that each is about as precise.",
+    ),
+    click.option(
         "--examples",
         type=int,
         metavar="N",
@@ -111,7 +122,13 @@ _TRAINING = (
     ),
 )
 # Names of the arguments that these options fill.
-_READING_NAMES = ("text_columns", "labels_column", "label_separator", "labels_file")
+_READING_NAMES = (
+    "text_columns",
+    "labels_column",
+    "label_separator",
+    "id_column",
+    "labels_file",
+)
 _TRAINING_NAMES = (
     "vocabulary",
     "analyzer",
@@ -123,6 +140,7 @@ _TRAINING_NAMES = (
     "no_held_out",
     "no_refit",
     "precision",
+    "per_label",
     "examples",
     "keep_data",
 )

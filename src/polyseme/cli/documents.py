@@ -18,10 +18,10 @@ from polyseme.cli.errors import note
 from polyseme.tagger import Tagger
 from polyseme.text.corpora.lines import decode, lines_of
 from polyseme.text.features import in_batches
+from polyseme.text.predictions import TEXTS_AT_ONCE, Batch, batches_of
 
 __all__ = ["Documents", "Labelled", "read_documents", "read_labelled"]
 
-TEXTS_AT_ONCE = 512
 STDIN = Path("-")
 
 
@@ -31,13 +31,12 @@ class Documents:
 
     Attributes
     ----------
-    batches : iterable
-        Lists of texts, or matrices.
+    batches : iterable of Batch
     is_single : bool
         Whether there is one document, not one of a row.
     """
 
-    batches: Iterable[Any]
+    batches: Iterable[Batch]
     is_single: bool = False
 
 
@@ -101,15 +100,15 @@ def read_documents(
         if source is None:
             raise click.UsageError("Missing argument 'INPUT': this is a model of matrices.")
         refuse_text_options(source, options)
-        return Documents([_features(source, n_threads, tagger.classifier.reads_texts)])
+        return Documents([Batch(_features(source, n_threads, tagger.classifier.reads_texts))])
     if source is None or source == STDIN:
         documents = _of_texts(_lines_of_stdin(), options["lines"])
-        if documents.is_single and not any(text.strip() for [text] in documents.batches):
+        if documents.is_single and not any(text.strip() for [text], _ in documents.batches):
             raise ValueError("there is no text on stdin; give some, or a file as INPUT.")
         return documents
     if source.is_dir() or is_text(source, options):
         corpus = opened_corpus(source, options, need_labels=False, like=tagger.model.reading_)
-        return Documents(in_batches((record.text for record in corpus), TEXTS_AT_ONCE))
+        return Documents(batches_of(corpus))
     if not source.is_file():
         raise FileNotFoundError(f"{source} is not a file or folder of texts.")
     return _of_texts(lines_of(source), options["lines"])
@@ -118,8 +117,9 @@ def read_documents(
 def _of_texts(lines: Iterator[str], by_line: bool) -> Documents:
     """Return the lines as a text each, or all of them as one."""
     if not by_line:
-        return Documents([["".join(lines)]], is_single=True)
-    return Documents(in_batches((line.rstrip("\r\n") for line in lines), TEXTS_AT_ONCE))
+        return Documents([Batch(["".join(lines)])], is_single=True)
+    texts = (line.rstrip("\r\n") for line in lines)
+    return Documents(Batch(batch) for batch in in_batches(texts, TEXTS_AT_ONCE))
 
 
 def _lines_of_stdin() -> Iterator[str]:

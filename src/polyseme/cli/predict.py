@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -13,16 +14,17 @@ import click
 from polyseme.cli.corpus_options import reading_options, threshold_option
 from polyseme.cli.documents import read_documents
 from polyseme.cli.errors import note
-from polyseme.cli.predictions import MATRIX, TSV, predict_all, print_lines, write_file
-from polyseme.cli.shared import (
-    JSON_LINES,
-    check_ending,
-    common_options,
-    path_argument,
-    print_json,
-)
+from polyseme.cli.predictions import for_people, print_out
+from polyseme.cli.shared import common_options, path_argument, print_json
 from polyseme.machine.progress import Progress
-from polyseme.tagger import open_tagger
+from polyseme.tagger import Tagger, open_tagger
+from polyseme.text.predictions import (
+    Counted,
+    as_tsv,
+    check_ending,
+    predict_batches,
+    write_predictions,
+)
 
 __all__ = ["predict"]
 
@@ -33,27 +35,42 @@ __all__ = ["predict"]
 @click.option(
     "-k",
     "--limit",
-    default=10,
+    type=int,
     metavar="N",
     help="How many labels a document gets at most; 10 by default.",
 )
 @threshold_option
+@click.option(
+    "--at-least",
+    type=click.IntRange(min=0),
+    default=0,
+    metavar="N",
+    help="How many labels a document gets in any case, also below the threshold.",
+)
+@click.option(
+    "--top",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Give each document its N best labels, however probable.",
+)
 @click.option("--lines", "by_line", is_flag=True, help="Each line of INPUT or stdin is a text.")
 @click.option(
     "-o",
     "--output",
     metavar="FILE",
     type=click.Path(path_type=Path),
-    help="File to write: a sparse matrix of scores if it ends in .npz, TSV if it ends in .tsv, "
-    "else JSON lines.",
+    help="File to write: a table if it ends in .csv, .tsv or .parquet, a sparse matrix of scores "
+    "if it ends in .npz, else JSON lines.",
 )
 @reading_options
 @common_options()
 def predict(
     model: Path,
     source: Path | None,
-    limit: int,
+    limit: int | None,
     threshold: float | None,
+    at_least: int,
+    top: int | None,
     by_line: bool,
     output: Path | None,
     n_threads: int | None,
@@ -66,37 +83,58 @@ def predict(
     With a model of texts INPUT is a file of texts as "train" takes it, labels not needed,
     or one text; without INPUT the text comes from stdin. Prints names and probabilities,
     and of labels that are ambiguous the sense: to be read on a terminal, as TSV elsewhere,
-    as JSON lines with --json.
+    as JSON lines with --json. Every document has a row, also one that gets no label, with
+    the id that it has in INPUT; rows are counted from 0.
 
     With a model of matrices INPUT is a sparse or dense matrix of features (.npz, .npy), a
     data folder (its test part, or its training part if there is no other), or a text file
     of the Extreme Classification Repository. Prints one line of JSON a document, best label
     first; with -o prints only, if asked by --json, what was written.
     """
-    check_ending(output, (*JSON_LINES, *MATRIX, *TSV))
+    if output is not None:
+        check_ending(output)
+    if top is not None:
+        if limit is not None or threshold is not None or at_least:
+            raise click.UsageError("--top excludes --limit, --threshold and --at-least.")
+        at_least = top
+    limit = (top or 10) if limit is None else limit
     with Progress() as progress:
         with progress.phase("Reading the model"):
             tagger = open_tagger(model, n_jobs=n_threads)
         with progress.phase("Reading the documents"):
             options.update(threshold=threshold, lines=by_line)
             documents = read_documents(tagger, source, options, n_threads)
-        found = predict_all(tagger, documents, limit, threshold)
+        suggest = partial(tagger.suggest, limit=limit, threshold=threshold, at_least=at_least)
+        found = Counted(predict_batches(suggest, documents.batches))
         if output is not None:
             with progress.phase("Predicting"):
-                n_documents = write_file(found, output, tagger.classifier.n_labels_)
-    if output is not None:
-        if as_json:
-            k = min(limit, tagger.classifier.n_labels_)
-            print_json({"output": str(output), "n_documents": n_documents, "k": k})
+                write_predictions(output, found, n_labels=tagger.classifier.n_labels_)
+    if output is None:
+        lines: Iterable[str]
+        if as_json or not tagger.takes_texts:
+            lines = (one.as_json() + "\n" for one in found)
+        elif sys.stdout is not None and sys.stdout.isatty():
+            lines = chain.from_iterable(map(for_people, found))
+        else:
+            lines = as_tsv(found, single=documents.is_single)
+        print_out(lines)
+    elif as_json:
+        k = min(limit, tagger.classifier.n_labels_)
+        print_json(
+            {
+                "output": str(output),
+                "n_documents": found.n_documents,
+                "n_without_label": found.n_without_label,
+                "k": k,
+            }
+        )
+    _note_without_label(found, tagger, threshold)
+
+
+def _note_without_label(found: Counted, tagger: Tagger, threshold: float | None) -> None:
+    if found.n_without_label == 0:
         return
-    lines: Iterable[str]
-    if as_json or not tagger.takes_texts:
-        lines = (one.as_json() for one in found)
-    elif sys.stdout is not None and sys.stdout.isatty():
-        lines = chain.from_iterable(one.for_people() for one in found)
-    else:
-        with_row = not documents.is_single
-        lines = chain.from_iterable(one.as_tsv(with_row=with_row) for one in found)
     least = tagger.checked_threshold(threshold)
-    if print_lines(lines) == 0 and least is not None:
-        note(f"no label reaches a probability of {least:.3f}; lower it with --threshold.")
+    of_how_many = f"{found.n_without_label:,} of {found.n_documents:,} documents"
+    reason = "no label" if least is None else f"no label that reaches {least:.3f}"
+    note(f"{of_how_many} have {reason}; --at-least 1 gives each one, --threshold lowers it.")

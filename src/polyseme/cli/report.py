@@ -127,16 +127,23 @@ def print_sizes(out: Console, place: Path, tagger: Tagger) -> None:
 
 
 def described_cut(cut: dict[str, Any]) -> str:
-    """Say in a sentence what the threshold does."""
+    """Say what the threshold does: precision, recall and F1, and what documents get."""
     wanted = cut.get("wanted_precision")
     why = ""
     if "wanted_precision" in cut:
         why = " (best F1)" if wanted is None else f" (for {100 * wanted:g}% precision)"
-    missed = wanted is not None and cut["precision"] < wanted
+    own = cut.get("n_labels_with_own")
+    name = f"Threshold {cut['threshold']:.3f}"
+    if own is not None:
+        name = f"Thresholds of {own:,} labels, and {cut['threshold']:.3f} for all others"
+    missed = own is None and wanted is not None and cut["precision"] < wanted
+    per_document = f"{cut['labels_per_document']:.1f} labels per document"
+    if "without_label" in cut:
+        per_document += f"; {100 * cut['without_label']:.1f}% of the documents get none"
     return (
-        f"Threshold {cut['threshold']:.3f}{why}: {100 * cut['precision']:.1f}% of the labels are "
-        f"right, {100 * cut['recall']:.1f}% are found, {cut['labels_per_document']:.1f} a document"
-        f"{'; no threshold is as precise as wanted' if missed else ''}."
+        f"{name}{why}: precision {100 * cut['precision']:.1f}%, recall "
+        f"{100 * cut['recall']:.1f}%, F1 {100 * cut['f1']:.1f}%.\n"
+        f"{per_document}{'; no threshold is as precise as wanted' if missed else ''}."
     )
 
 

@@ -15,8 +15,6 @@ from rich.table import Table
 from rich.text import Text
 
 __all__ = [
-    "JSON_LINES",
-    "check_ending",
     "common_options",
     "console",
     "json_option",
@@ -27,7 +25,6 @@ __all__ = [
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-JSON_LINES = ("", ".jsonl", ".ndjson", ".json")
 IDLE = "Accepted by every verb; this one has no use for it."
 
 
@@ -109,10 +106,3 @@ def _from_numpy(value: Any) -> Any:
     if hasattr(value, "tolist"):
         return value.tolist()
     raise TypeError(f"cannot write {type(value).__name__} as JSON")
-
-
-def check_ending(output: Path | None, endings: Sequence[str]) -> None:
-    """Refuse a file whose name promises another format than what would be in it."""
-    if output is not None and output.suffix.lower() not in endings:
-        known = ", ".join(ending for ending in endings if ending)
-        raise ValueError(f"-o {output}: the ending {output.suffix} is not known; use {known}.")

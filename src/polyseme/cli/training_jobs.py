@@ -100,6 +100,7 @@ class _OnTexts:
             held_out=0 if options["no_held_out"] else share,
             refit=not options["no_refit"],
             precision=options["precision"],
+            per_label=options["per_label"],
             examples=3 if options["examples"] is None else options["examples"],
             keep_data=options["keep_data"],
             verbose=classifier.verbose,

@@ -6,13 +6,16 @@ from polyseme.text.calibration import Calibration
 from polyseme.text.corpora import Corpus, Record, open_corpus
 from polyseme.text.features import TextFeatures
 from polyseme.text.model import Suggestion, TextModel
+from polyseme.text.predictions import Predicted, write_predictions
 
 __all__ = [
     "Calibration",
     "Corpus",
+    "Predicted",
     "Record",
     "Suggestion",
     "TextFeatures",
     "TextModel",
     "open_corpus",
+    "write_predictions",
 ]

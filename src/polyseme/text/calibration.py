@@ -12,6 +12,7 @@ import numpy.typing as npt
 __all__ = [
     "Calibration",
     "Cut",
+    "cumulated",
     "cut_for_f1",
     "cut_for_precision",
     "measure_cut",
@@ -210,6 +211,8 @@ class Cut:
     precision, recall, f1 : float
         Shares over all (document, label) pairs, from 0 to 1.
     labels_per_document : float
+    without_label : float
+        Share of the documents that keep no suggestion at all.
     """
 
     threshold: float
@@ -217,27 +220,27 @@ class Cut:
     recall: float
     f1: float
     labels_per_document: float
+    without_label: float
 
 
-def measure_cut(
-    probabilities: Floats, hits: Hits, threshold: float, *, n_true: int, n_documents: int
-) -> Cut:
-    """Measure the suggestions whose probability is at least the threshold.
+def measure_cut(kept: Hits, hits: Hits, threshold: float, *, n_true: int) -> Cut:
+    """Measure the suggestions that a threshold leaves.
 
     Parameters
     ----------
-    probabilities, hits : arrays of shape (n_pairs,)
+    kept, hits : arrays of bool, shape (n_documents, n_ranked)
+        Which suggestions are not below the threshold, and which ones are right.
     n_true : int
         All true pairs, also those that were not suggested.
     """
-    kept = probabilities >= threshold
-    n_kept, n_hits = int(kept.sum()), int((kept & hits).sum())
+    n_documents, n_kept, n_hits = len(kept), int(kept.sum()), int((kept & hits).sum())
     return Cut(
         threshold=float(threshold),
         precision=n_hits / max(1, n_kept),
         recall=n_hits / max(1, n_true),
         f1=2 * n_hits / max(1, n_kept + n_true),
         labels_per_document=n_kept / max(1, n_documents),
+        without_label=1 - int(kept.any(axis=1).sum()) / max(1, n_documents),
     )
 
 
@@ -245,7 +248,7 @@ def cut_for_f1(probabilities: Floats, hits: Hits, *, n_true: int) -> float:
     """Return the threshold with the best F1 over all pairs; of equal ones the highest."""
     if len(probabilities) == 0:
         return 0.0
-    values, n_kept, n_hits = _cumulated(probabilities, hits)
+    values, n_kept, n_hits = cumulated(probabilities, hits)
     f1 = 2 * n_hits / np.maximum(1, n_kept + n_true)
     return float(values[int(np.argmax(f1))])
 
@@ -257,14 +260,14 @@ def cut_for_precision(probabilities: Floats, hits: Hits, wanted: float) -> float
     """
     if len(probabilities) == 0:
         return 1.0
-    values, n_kept, n_hits = _cumulated(probabilities, hits)
+    values, n_kept, n_hits = cumulated(probabilities, hits)
     precision = n_hits / n_kept
     reached = np.flatnonzero(precision >= wanted)
     best = reached[-1] if len(reached) else int(np.argmax(precision))
     return float(values[best])
 
 
-def _cumulated(
+def cumulated(
     probabilities: Floats, hits: Hits
 ) -> tuple[Floats, npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """For each possible threshold, highest first, the pairs and the hits that are not below."""

@@ -78,12 +78,21 @@ class Judged:
         top = np.pad(self.labels, ((0, 0), (0, wide)), constant_values=-1)
         return metrics.evaluate(top, self.Y, propensities=weights)
 
+    def rows(self, chosen: npt.NDArray[np.bool_]) -> Judged:
+        """Return some of the documents."""
+        return Judged(self.labels[chosen], self.scores[chosen], self.Y[chosen], self.hits[chosen])
+
+    def kept(
+        self, calibration: Calibration, least: float | npt.NDArray[np.float64]
+    ) -> npt.NDArray[np.bool_]:
+        """Return which suggestions are as probable as all labels, or each of them, must be."""
+        wanted = least if np.ndim(least) == 0 else np.asarray(least)[self.labels]
+        return (self.labels >= 0) & (calibration(self.scores) >= wanted)
+
     def cut(self, calibration: Calibration, threshold: float) -> Cut:
         """Measure what is left above a threshold."""
-        probabilities, hits = self.pairs(calibration)
-        return measure_cut(
-            probabilities, hits, threshold, n_true=self.n_true, n_documents=self.n_documents
-        )
+        kept = self.kept(calibration, threshold)
+        return measure_cut(kept, self.hits, threshold, n_true=self.n_true)
 
 
 def choose_cut(judged: Judged, calibration: Calibration, precision: float | None) -> Cut:

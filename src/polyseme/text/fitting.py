@@ -58,7 +58,7 @@ def fit_text_model(
     seconds = dict(progress.seconds)
     calibration, threshold = Calibration.none(), 0.0
     report: dict[str, Any] = {}
-    measured = None
+    measured = label_thresholds = None
     if problem.n_held_out:
         measured = classifier
         if model.refit:
@@ -68,7 +68,9 @@ def fit_text_model(
         trained = sum(measured.phase_seconds_.values())
         seconds["Training without held-out documents"] = trained
         with progress, progress.phase("Measuring held-out documents"):
-            calibration, report = measure_held_out(measured, problem, model.precision)
+            calibration, report, label_thresholds = measure_held_out(
+                measured, problem, model.precision, per_label=model.per_label
+            )
             report["refitted"] = bool(model.refit)
             threshold = report["threshold"]["threshold"]
         seconds.update(progress.seconds)
@@ -87,6 +89,7 @@ def fit_text_model(
         model.classifier = clone(classifier)
     model.features_, model.classifier_ = features, classifier
     model.calibration_, model.threshold_, model.report_ = calibration, threshold, report
+    model.label_thresholds_ = label_thresholds
     model.label_uris_ = None if label_names is None else Names.from_list(problem.labels)
     model.n_without_labels_ = problem.n_without_labels
     model.examples_ = examples

@@ -4,38 +4,45 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse as sp
 
 from polyseme.estimators.partitioned import PartitionedClassifier
 from polyseme.metrics import reach
-from polyseme.text.calibration import Calibration, reliability
+from polyseme.text.calibration import Calibration, measure_cut, reliability
 from polyseme.text.corpora.records import Record
 from polyseme.text.evaluation import N_RANKED, Judged, choose_cut, cross_checked, figures_of
 from polyseme.text.features import in_batches
+from polyseme.text.label_thresholds import choose_label_thresholds, cross_checked_cut
 from polyseme.text.problem import TextProblem
 
 if TYPE_CHECKING:
     from polyseme.text.model import TextModel
 
-__all__ = ["evaluate_records", "measure_held_out", "share_of_right_firsts"]
+__all__ = ["Measured", "evaluate_records", "measure_held_out", "share_of_right_firsts"]
 
 TEXTS_AT_ONCE = 2048
 
 
-def measure_held_out(
-    classifier: PartitionedClassifier, problem: TextProblem, precision: float | None
-) -> tuple[Calibration, dict[str, Any]]:
-    """Calibrate and measure a classifier on the documents that it was not trained on.
+class Measured(NamedTuple):
+    """What held-out documents tell: a curve, a report, and thresholds of labels if wanted."""
 
-    Returns
-    -------
-    calibration : Calibration
-    report : dict
-        See `TextModel.report_`.
-    """
+    calibration: Calibration
+    report: dict[str, Any]
+    label_thresholds: npt.NDArray[np.float64] | None
+
+
+def measure_held_out(
+    classifier: PartitionedClassifier,
+    problem: TextProblem,
+    precision: float | None,
+    *,
+    per_label: bool = False,
+) -> Measured:
+    """Calibrate and measure a classifier on the documents that it was not trained on."""
     n_training, n_documents = problem.n_training, problem.X.n_rows
     X = problem.held_out_as_new()
     Y = problem.Y.rows(n_training, n_documents)
@@ -45,21 +52,24 @@ def measure_held_out(
     is_ordered = classifier.ordering_ is not None
     calibration = Calibration.fit(scores[found], judged.hits[found], are_probabilities=is_ordered)
     matched = classifier.match(X)
-    return calibration, {
+    of_labels, cut = None, dataclasses.asdict(choose_cut(judged, calibration, precision))
+    if per_label and precision is not None:
+        of_labels = choose_label_thresholds(judged, calibration, precision)
+        n_own = int((of_labels != cut["threshold"]).sum())
+        cut = {**cross_checked_cut(judged, calibration, precision), "n_labels_with_own": n_own}
+    report = {
         **figures_of(classifier, judged),
         "n_training_documents": n_training,
         "reach": reach(matched.to_scipy(), classifier.clusters_, Y.to_scipy()),
         "calibration": calibration.method,
         "reliability": cross_checked(judged, are_probabilities=is_ordered),
-        "threshold": {
-            **dataclasses.asdict(choose_cut(judged, calibration, precision)),
-            "wanted_precision": precision,
-        },
+        "threshold": {**cut, "wanted_precision": precision},
     }
+    return Measured(calibration, report, of_labels)
 
 
 def evaluate_records(
-    model: TextModel, records: Iterable[Record], threshold: float, a: float, b: float
+    model: TextModel, records: Iterable[Record], threshold: float | None, a: float, b: float
 ) -> dict[str, Any]:
     """Measure a model on further documents; see `TextModel.evaluate`."""
     number_of = model.label_numbers()
@@ -87,11 +97,14 @@ def evaluate_records(
         np.concatenate([scores for _, scores in ranked]),
         sp.csr_array((ones, columns, starts), shape=shape),
     )
+    kept = judged.kept(model.calibration_, model.least(threshold))
+    least = model.checked_threshold(threshold)
+    cut = measure_cut(kept, judged.hits, least, n_true=judged.n_true)
     return {
         **figures_of(model.classifier_, judged, a, b),
         "n_unknown_labels": len(unknown),
         "reliability": reliability(*judged.pairs(model.calibration_)),
-        "threshold": dataclasses.asdict(judged.cut(model.calibration_, threshold)),
+        "threshold": dataclasses.asdict(cut),
     }
 
 

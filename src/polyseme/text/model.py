@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -38,6 +38,7 @@ from polyseme.text.examples import Examples
 from polyseme.text.features import TextFeatures
 from polyseme.text.fitting import Choice, fit_text_model
 from polyseme.text.measuring import evaluate_records, share_of_right_firsts
+from polyseme.text.predictions import Predicted, batches_of, predict_batches
 from polyseme.text.problem import Pairs
 from polyseme.text.text_model_files import contents_of, restore
 from polyseme.text.text_update import update_text_model
@@ -72,6 +73,9 @@ class TextModel(BaseEstimator):  # type: ignore[misc]
     precision : float, optional
         Choose the threshold so that this share of the suggestions is right (0 to 1); by default
         the one of best F1.
+    per_label : bool, default=False
+        Choose one for each label, for which `precision` must be given, so that each of them is
+        about as precise; labels that held-out documents say little about stay near that of all.
     examples : int, default=3
         How many training texts to keep the beginnings of for each label, or for each of its
         senses if it is shown with several; 0 for none, where texts are not to leave the house
@@ -92,6 +96,8 @@ class TextModel(BaseEstimator):  # type: ignore[misc]
     calibration_ : Calibration
     threshold_ : float
         Suggestions with a lower score are left out unless told otherwise.
+    label_thresholds_ : ndarray of float64, shape (n_labels,), or None
+        The same for each label, with `per_label`.
     label_uris_ : Names or None
         What the training data call the labels, if a vocabulary gave them names.
     report_ : dict
@@ -124,6 +130,7 @@ class TextModel(BaseEstimator):  # type: ignore[misc]
     classifier_: XRLinear
     calibration_: Calibration
     threshold_: float
+    label_thresholds_: npt.NDArray[np.float64] | None
     label_uris_: Names | None
     report_: dict[str, Any]
     examples_: Examples | None
@@ -138,6 +145,7 @@ class TextModel(BaseEstimator):  # type: ignore[misc]
         "held_out": share("from 0 to less than 1", lambda value: 0 <= value < 1),
         "refit": TRUE_OR_FALSE,
         "precision": NONE | share("above 0 and at most 1", lambda value: 0 < value <= 1),
+        "per_label": TRUE_OR_FALSE,
         "examples": whole_from(0),
         "keep_data": TRUE_OR_FALSE,
         "verbose": one_of(0, 1),
@@ -151,6 +159,7 @@ class TextModel(BaseEstimator):  # type: ignore[misc]
         held_out: float = 0.1,
         refit: bool = True,
         precision: float | None = None,
+        per_label: bool = False,
         examples: int = 3,
         keep_data: bool = False,
         verbose: int = 1,
@@ -160,6 +169,7 @@ class TextModel(BaseEstimator):  # type: ignore[misc]
         self.held_out = held_out
         self.refit = refit
         self.precision = precision
+        self.per_label = per_label
         self.examples = examples
         self.keep_data = keep_data
         self.verbose = verbose
@@ -304,7 +314,12 @@ class TextModel(BaseEstimator):  # type: ignore[misc]
         return share_of_right_firsts(self, Pairs(texts, labels))
 
     def suggest(
-        self, texts: Sequence[str], limit: int = 10, threshold: float | None = None
+        self,
+        texts: Sequence[str],
+        limit: int = 10,
+        threshold: float | None = None,
+        *,
+        at_least: int = 0,
     ) -> list[list[Suggestion]]:
         """Return labels for each text, best first.
 
@@ -315,15 +330,43 @@ class TextModel(BaseEstimator):  # type: ignore[misc]
             Most labels a text.
         threshold : float, optional
             Least score; by default the model's own, 0 for all.
+        at_least : int
+            So many labels are returned in any case, also below the threshold.
         """
         return suggest(
             self.classifier_,
             self.as_documents(texts),
             limit,
-            self.checked_threshold(threshold),
+            self.least(threshold),
+            at_least=at_least,
             shown=self.calibration_,
             label_uris=self.label_uris_,
         )
+
+    def suggest_records(
+        self,
+        records: Iterable[Record],
+        limit: int = 10,
+        threshold: float | None = None,
+        *,
+        at_least: int = 0,
+    ) -> Iterator[Predicted]:
+        """Yield each document with its labels, in a stream.
+
+        Parameters
+        ----------
+        records : iterable of Record
+            Such as `polyseme.text.open_corpus` finds in a file.
+        limit, threshold, at_least
+            As for `suggest`.
+
+        Yields
+        ------
+        Predicted
+            Also for documents without labels; `polyseme.text.write_predictions` writes them.
+        """
+        how: dict[str, Any] = {"limit": limit, "threshold": threshold, "at_least": at_least}
+        return predict_batches(lambda texts: self.suggest(texts, **how), batches_of(records))
 
     def rank(
         self, texts: Sequence[str], limit: int = 10
@@ -364,7 +407,7 @@ class TextModel(BaseEstimator):  # type: ignore[misc]
             As `report_`, without ``reach``; documents without labels are left out, and
             labels that the model does not know (``n_unknown_labels``) count as not found.
         """
-        return evaluate_records(self, records, self.checked_threshold(threshold), a, b)
+        return evaluate_records(self, records, threshold, a, b)
 
     def checked_threshold(self, threshold: float | None) -> float:
         """Return the least probability: the one that is given, or else the model's own."""
@@ -373,6 +416,12 @@ class TextModel(BaseEstimator):  # type: ignore[misc]
         ):
             raise ValueError(f"threshold must be a probability from 0 to 1, not {threshold!r}.")
         return float(self.threshold_ if threshold is None else threshold)
+
+    def least(self, threshold: float | None) -> float | npt.NDArray[np.float64]:
+        """Return the same, or where the model has one for each label, all of them."""
+        if threshold is None and self.label_thresholds_ is not None:
+            return self.label_thresholds_
+        return self.checked_threshold(threshold)
 
     def examples_of(self, label: int, place: int | None = None) -> list[str]:
         """Return beginnings of training texts of a label, or of one of its senses, if kept.
@@ -435,3 +484,5 @@ class TextModel(BaseEstimator):  # type: ignore[misc]
         for one in (self, self.features, self.classifier):
             if one is not None:
                 check_parameters(one)
+        if self.per_label and self.precision is None:
+            raise ValueError("per_label needs a precision that each label is to have; give one.")

@@ -41,6 +41,7 @@ def contents_of(model: TextModel) -> Contents:
             "held_out": model.held_out,
             "refit": model.refit,
             "precision": model.precision,
+            "per_label": model.per_label,
             "examples": model.examples,
         },
         "report": model.report_,
@@ -54,6 +55,8 @@ def contents_of(model: TextModel) -> Contents:
         "calibration.scores": model.calibration_.scores,
         "calibration.probabilities": model.calibration_.probabilities,
     }
+    if model.label_thresholds_ is not None:
+        arrays["label_thresholds"] = model.label_thresholds_
     if model.examples_ is not None:
         arrays["examples.meanings"] = model.examples_.meanings
         arrays["examples.starts"] = model.examples_.starts
@@ -100,6 +103,11 @@ def restore(model: TextModel, stored: StoredModel, n_jobs: int | None) -> None:
     model.training_data_ = _training_data(stored, classifier)
     model.keep_data = model.training_data_ is not None
     model.threshold_ = _threshold(stored)
+    model.label_thresholds_ = None
+    if "label_thresholds" in stored.arrays:
+        n_labels = classifier.n_labels_
+        model.label_thresholds_ = stored.array("label_thresholds", np.float64, (n_labels,))
+        stored.in_range("label_thresholds", 0, 2)  # above 1: never
     model.report_ = _report(stored)
     model.reading_ = _reading(stored)
     model.phase_seconds_ = stored.seconds("phase_seconds")
@@ -185,10 +193,13 @@ def _reading(stored: StoredModel) -> dict[str, Any]:
 
 
 def _parameters(found: Any) -> dict[str, Any]:
+    if isinstance(found, dict):
+        found = {"per_label": False, **found}  # which older models do not know
     wanted = {
         "held_out": (int, float),
         "refit": (bool,),
         "precision": (int, float, type(None)),
+        "per_label": (bool,),
         "examples": (int,),
     }
     if not isinstance(found, dict) or set(found) != set(wanted):

@@ -105,6 +105,10 @@ def update_text_model(
             *reasons,
             f"{unknown.share:.0%} of the words of the new texts are unknown to the model.",
         )
+    if model.label_thresholds_ is not None:
+        n_more = classifier.n_labels_ - len(model.label_thresholds_)
+        more = np.full(n_more, model.threshold_)
+        model.label_thresholds_ = np.append(model.label_thresholds_, more)
     if model.label_uris_ is not None:
         model.label_uris_ = Names.from_list([*model.label_uris_, *new_labels])
     model.classifier_, model.examples_ = classifier, examples

@@ -53,6 +53,7 @@ def open_corpus(
     text_columns: Sequence[str] = (),
     labels_column: str | None = None,
     label_separator: str | None = None,
+    id_column: str | None = None,
     labels_file: str | os.PathLike[str] | None = None,
     vocabulary: Mapping[str, str] | None = None,
     need_labels: bool = True,
@@ -73,6 +74,9 @@ def open_corpus(
     label_separator : str, optional
         What stands between labels, where they are not a list; by default it is guessed from the
         first documents.
+    id_column : str, optional
+        What documents are called; by default ``id`` or a column of a similar name, if there is
+        one. In Annif's folders it is the name of the file.
     labels_file : path, optional
         The labels of each line of `path`, which then is plain text, a document a line.
     vocabulary : dict of str to str, optional
@@ -84,10 +88,17 @@ def open_corpus(
     """
     place = Path(path)
     wanted = Wanted(
-        tuple(text_columns), labels_column, label_separator, need_labels, dict(like or {})
+        tuple(text_columns),
+        labels_column,
+        label_separator,
+        need_labels,
+        dict(like or {}),
+        id_column,
     )
     if not place.exists():
         raise FileNotFoundError(f"{place} does not exist; give {_KINDS}.")
+    if labels_file is not None or place.is_dir():
+        _refuse_columns(place, wanted)
     if labels_file is not None:
         return PlainLines(place, Path(labels_file), wanted, vocabulary)
     if place.is_dir():
@@ -101,6 +112,14 @@ def open_corpus(
             return AnnifTsv(place, wanted, vocabulary)
         return Table(_TABLES[_suffix(place)](place), wanted, vocabulary)
     raise ValueError(f"{place} is not a file of texts with labels that is known; give {_KINDS}.")
+
+
+def _refuse_columns(place: Path, wanted: Wanted) -> None:
+    if wanted.names_columns:
+        raise ValueError(
+            f"{place} has no columns, but one was named; leave out --text-column, "
+            "--labels-column and --id-column."
+        )
 
 
 def _suffix(path: Path) -> str:

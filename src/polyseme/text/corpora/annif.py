@@ -18,7 +18,7 @@ _KEYS = (".tsv", ".key")
 
 def looks_like_annif_tsv(path: Path, wanted: Wanted) -> bool:
     """Say whether the first line is a text and URIs rather than the names of columns."""
-    if wanted.text_columns or wanted.labels_column is not None:
+    if wanted.names_columns:
         return False
     _, tab, uris = next(lines_of(path), "").rstrip("\r\n").partition("\t")
     words = uris.split()
@@ -56,6 +56,8 @@ class AnnifTsv:
 class AnnifFolder:
     """A folder of ``.txt`` files, each with its labels in a ``.tsv`` or ``.key`` of that name.
 
+    That name is the id of the document.
+
     A ``.tsv`` has lines of URI, tab, name; a ``.key`` has a name a line, which the vocabulary, if
     there is one, turns into a URI.
     """
@@ -82,7 +84,8 @@ class AnnifFolder:
         for file in sorted(self._folder.glob("*.txt")):
             keys = next((k for k in map(file.with_suffix, _KEYS) if k.is_file()), None)
             text = "".join(lines_of(file))
-            yield Record(text, () if keys is None else tuple(dict.fromkeys(self._labels(keys))))
+            labels = () if keys is None else tuple(dict.fromkeys(self._labels(keys)))
+            yield Record(text, labels, file.stem)
 
     def _labels(self, keys: Path) -> Iterator[str]:
         for number, line in enumerate(lines_of(keys), start=1):

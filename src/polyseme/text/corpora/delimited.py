@@ -42,9 +42,8 @@ class DelimitedFile(TableSource):
         records = self._records()
         _, header = next(records)
         places = [header.index(name) for name in columns]
-        for number, (line, cells) in enumerate(records, start=1):
-            if not cells:
-                continue  # a blank line
+        rows = ((line, cells) for line, cells in records if cells)  # without blank lines
+        for number, (line, cells) in enumerate(rows):
             if len(cells) != len(header):
                 raise ValueError(
                     f"{self.path}, row {number} (line {line}): has {len(cells)} cells, but the "

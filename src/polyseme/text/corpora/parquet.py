@@ -36,12 +36,12 @@ class ParquetFile(TableSource):
                     cells = [batch.column(name).to_pylist() for name in columns]
                 except (OSError, ValueError) as error:
                     raise ValueError(
-                        f"{self.path}, after row {number}: the file is damaged ({error}); get it "
+                        f"{self.path}, at row {number}: the file is damaged ({error}); get it "
                         "again."
                     ) from None
                 for row in zip(*cells, strict=True):
-                    number += 1
                     yield f"row {number}", list(row)
+                    number += 1
 
     def _opened(self) -> Any:
         try:

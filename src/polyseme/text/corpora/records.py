@@ -16,10 +16,11 @@ _SEPARATORS = ("\t", "|", ";")  # ahead of the comma, which is also part of name
 
 
 class Record(NamedTuple):
-    """A text and its labels."""
+    """A text and its labels, and what its file calls it, if that has names for documents."""
 
     text: str
     labels: tuple[str, ...]
+    id: str | None = None
 
 
 class Corpus(Protocol):

@@ -25,6 +25,7 @@ _LABELS = (
     *("labels", "label", "tags", "tag", "keywords", "subjects", "subject", "subject_uris"),
     *("subject_labels", "categories", "category", "topics", "topic", "classes", "class"),
 )
+_ID = ("id", "_id", "doc_id", "docid", "document_id", "record_id", "identifier", "uid", "uuid")
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,12 @@ class Wanted:
     label_separator: str | None = None
     need_labels: bool = True
     like: dict[str, Any] = field(default_factory=dict)
+    id_column: str | None = None
+
+    @property
+    def names_columns(self) -> bool:
+        """Whether a column was named, so that there must be some."""
+        return bool(self.text_columns or self.labels_column or self.id_column)
 
 
 class TableSource(ABC):
@@ -59,7 +66,7 @@ class TableSource(ABC):
 
     @abstractmethod
     def rows(self, columns: Sequence[str]) -> Iterator[tuple[str, list[Any]]]:
-        """Yield for each row where it is ("row 3") and its cells in these columns."""
+        """Yield for each row where it is ("row 3", from 0) and its cells in these columns."""
 
 
 def _as_usual(path: Path, cells: list[Any], usual: str | None, found: str | None) -> str | None:
@@ -85,38 +92,44 @@ class Table:
         found = source.columns()
         self._text_columns = _text_columns(source.path, found, wanted)
         self._labels_column = _labels_column(source.path, found, wanted, self._text_columns)
-        self._columns = [*self._text_columns]
+        self._id_column = _id_column(
+            source.path, found, wanted, (*self._text_columns, self._labels_column)
+        )
         separator = wanted.label_separator
-        if self._labels_column is not None:
-            self._columns.append(self._labels_column)
-            if separator is None:
-                first = self._first_labels()
-                separator = guess_separator(first)
-                if self._labels_column == wanted.like.get("labels_column"):
-                    usual = wanted.like.get("label_separator")
-                    separator = _as_usual(source.path, first, usual, separator)
+        if self._labels_column is not None and separator is None:
+            first = self._first_labels()
+            separator = guess_separator(first)
+            if self._labels_column == wanted.like.get("labels_column"):
+                usual = wanted.like.get("label_separator")
+                separator = _as_usual(source.path, first, usual, separator)
         self._separator = separator
         self.reading: dict[str, Any] = {
             "text_columns": list(self._text_columns),
             "labels_column": self._labels_column,
             "label_separator": separator,
+            "id_column": self._id_column,
         }
+        named = "" if self._id_column is None else f", ids from {self._id_column!r}"
         self.description = (
             f"{source.kind}; text from {_listed(self._text_columns)}{self._described_labels()}"
+            f"{named}"
         )
 
     def __iter__(self) -> Iterator[Record]:
         n_text = len(self._text_columns)
+        others = [name for name in (self._labels_column, self._id_column) if name is not None]
         is_empty = True
-        for place, cells in self._source.rows(self._columns):
+        for place, cells in self._source.rows([*self._text_columns, *others]):
             is_empty = False
+            more: dict[str | None, Any] = dict(zip(others, cells[n_text:], strict=True))
             try:
                 text = "\n".join(filter(None, map(_text_of, cells[:n_text])))
-                labels = split_labels(cells[-1], self._separator) if len(cells) > n_text else ()
-                _require_unicode(text, labels)
+                labels = split_labels(more.get(self._labels_column), self._separator)
+                own_id = None if self._id_column is None else _text_of(more[self._id_column], "id")
+                _require_unicode(text, own_id or "", *labels)
             except ValueError as error:
                 raise ValueError(f"{self._source.path}, {place}: {error}.") from None
-            yield Record(text, labels)
+            yield Record(text, labels, own_id)
         if is_empty:
             raise ValueError(f"{self._source.path} has no rows; give at least one document.")
 
@@ -170,6 +183,17 @@ def _labels_column(
     )
 
 
+def _id_column(
+    path: Path, found: Sequence[str], wanted: Wanted, taken: Sequence[str | None]
+) -> str | None:
+    if wanted.id_column is not None:
+        return _known(path, wanted.id_column, found, "--id-column")
+    if wanted.like.get("id_column") in found:
+        return str(wanted.like["id_column"])
+    by_name = {name.strip().lower(): name for name in reversed(found) if name not in taken}
+    return next((by_name[name] for name in _ID if name in by_name), None)
+
+
 def _known(path: Path, name: str, found: Sequence[str], option: str) -> str:
     if name in found:
         return name
@@ -189,7 +213,7 @@ def _listed(names: Sequence[str]) -> str:
     return ", ".join([*shown, *["..."] * (len(names) > MOST_NAMES)]) or "none"
 
 
-def _text_of(cell: Any) -> str:
+def _text_of(cell: Any, what: str = "text") -> str:
     if isinstance(cell, str):
         return cell
     if cell is None:
@@ -198,13 +222,12 @@ def _text_of(cell: Any) -> str:
         return "\n".join(cell)
     if isinstance(cell, int | float):
         return str(cell)
-    raise ValueError(f"its text is a {type(cell).__name__}; a text is expected")
+    raise ValueError(f"its {what} is a {type(cell).__name__}; a text is expected")
 
 
-def _require_unicode(text: str, labels: tuple[str, ...]) -> None:
+def _require_unicode(*texts: str) -> None:
     try:
-        text.encode()
-        for label in labels:
-            label.encode()
+        for text in texts:
+            text.encode()
     except UnicodeEncodeError:
         raise ValueError("holds half of a surrogate pair, which is not valid Unicode") from None
