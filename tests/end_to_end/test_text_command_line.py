@@ -256,6 +256,7 @@ def test_senses_and_info_know_texts(text_model, articles):
     assert "such as" in succeed("senses", text_model, "bat", "--data", articles)
     succeed("senses", text_model)
     assert "did you mean" in refuse("senses", text_model, "batt")
+    assert succeed("senses", text_model, "BÁT") == succeed("senses", text_model, "bat")
     about = json.loads(succeed("info", text_model, "--json"))
     assert about["text"]["report"]["n_documents"] == 80
     assert "texts, n-grams of words" in succeed("info", text_model)

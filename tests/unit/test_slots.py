@@ -9,6 +9,7 @@ import pytest
 
 from polyseme import XRLinear
 from polyseme.backbones.protocols import SlotWeights
+from polyseme.inputs.names import Names
 from polyseme.senses.label_list import LabelList
 from polyseme.senses.slots import (
     division_scores,
@@ -205,13 +206,14 @@ def test_words_that_speak_against_a_slot_take_no_place_from_those_that_speak_for
     assert slot_words(model, 0, 4) == slot_words(model, 0, 2)
 
 
-def test_labels_are_found_whole_names_first_then_beginnings_then_words(trained):
+def test_labels_are_found_whole_names_first_then_words_then_beginnings(trained):
     model = copy(trained[0])
-    model.label_names_ = ["a bat", "combat", "bath", "bat", "other", "batman", "tub"]
+    names = ["a bat", "combat", "bath", "bat", "other", "batman", "tub"]
+    model.label_names_ = Names.from_list(names)
     model.label_counts_ = np.array([9, 8, 2, 1, 7, 3, 5])
     n_found, found = LabelList(model).find("bat")
     assert n_found == 5
-    assert [one.name for one in found] == ["bat", "batman", "bath", "a bat", "combat"]
+    assert [one.name for one in found] == ["bat", "a bat", "batman", "bath", "combat"]
 
 
 def test_a_listed_label_says_in_how_many_clusters_it_is(trained):

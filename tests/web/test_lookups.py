@@ -32,6 +32,13 @@ def test_the_name_itself_comes_before_names_that_contain_it(client):
     assert all(one["name"].startswith("c") for one in starting)
 
 
+def test_labels_are_found_by_some_of_their_words_in_any_case_and_without_accents(client):
+    for query in ("HOLES black", "Bläck Hólës"):
+        (found,) = get(client, "/v1/labels", query=query)["labels"]
+        assert found["name"] == "black holes"
+        assert "found_as" not in found
+
+
 def test_labels_without_a_query_are_those_with_most_documents(client, store):
     counts = store.current().classifier.label_counts_
     found = get(client, "/v1/labels", limit=5, offset=2)

@@ -10,6 +10,8 @@ from typing import Any, overload
 import numpy as np
 import numpy.typing as npt
 
+from polyseme.inputs.name_search import NameSearch
+
 __all__ = ["Names", "name_of", "number_of"]
 
 _CHUNK = 1 << 16
@@ -24,9 +26,17 @@ def name_of(names: Names | None, number: int) -> str | int:
 
 
 def number_of(
-    name: str | int, names: Names | None, n: int, *, noun: str = "label", hints: bool = True
+    name: str | int,
+    names: Names | None,
+    n: int,
+    *,
+    noun: str = "label",
+    hints: bool = True,
+    search: NameSearch | None = None,
 ) -> int:
     """Return the number of what is given by name, or by its number.
+
+    A name may be written as people type it; see `NameSearch.only_one`.
 
     Parameters
     ----------
@@ -37,13 +47,16 @@ def number_of(
     noun : str
         What the names stand for; used in the error message.
     hints : bool
-        Whether the message for a name that is not there suggests close ones, which takes long
-        where there are many.
+        Whether a name that is not there is looked for among those that are spelled otherwise,
+        and the message for one that is not found suggests close ones. Both take long where there
+        are many.
+    search : NameSearch, optional
+        Knows more names than those; by default their own.
 
     Raises
     ------
     ValueError
-        If there is no such name or number.
+        If there is no such name or number, or several fit.
     """
     if names is not None and name in names:
         return names.index(name)
@@ -53,7 +66,8 @@ def number_of(
             raise ValueError(f"this model has no {noun} names; give a number instead of {shown!r}")
         if not hints:
             raise ValueError(f"this model has no {noun} {name[:_MAX_SHOWN]!r}")
-        return names.index(name, noun=noun)  # says which names are close
+        found = (search or names.search).only_one(name, noun=noun)
+        return names.index(name, noun=noun) if found is None else found  # says which are close
     number = int(name)
     if not 0 <= number < n:
         raise ValueError(f"no {noun} {name!r}: {noun}s are numbered from 0 to {n - 1}")
@@ -185,6 +199,11 @@ class Names(Sequence[str | int]):
         for position, name in enumerate(self):
             positions.setdefault(name, position)
         return positions
+
+    @cached_property
+    def search(self) -> NameSearch:
+        """Finds names as people type them."""
+        return NameSearch(self)
 
     # The start and stop of Sequence.index have no use here.
     def index(self, name: str | int, *, noun: str = "label") -> int:  # type: ignore[override]

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import accumulate
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
+from polyseme.inputs.name_search import Hit, NameSearch
 from polyseme.senses.describe import ambiguity
 from polyseme.senses.layer import SHOWN_FROM
 from polyseme.senses.slots import division_scores, label_name, split_order
@@ -20,8 +18,6 @@ if TYPE_CHECKING:
     from polyseme.estimators.partitioned import PartitionedClassifier
 
 __all__ = ["LabelList", "LabelSummary"]
-
-MAX_HITS = 20_000  # of a search; to rank more would take long, and nobody reads them
 
 Order = npt.NDArray[np.int64]
 
@@ -42,6 +38,8 @@ class LabelSummary:
         How likely it is ambiguous; None if it has too few documents to be judged.
     n_clusters : int
         In how many clusters it is.
+    found_as : str or None
+        The alternative name that a search found it by, if it was not its own.
     """
 
     label: int
@@ -50,13 +48,21 @@ class LabelSummary:
     n_senses: int
     ambiguity: float | None
     n_clusters: int
+    found_as: str | None = None
 
 
 class LabelList:
-    """The labels of a model. Tables are made when first asked for."""
+    """The labels of a model. Tables are made when first asked for.
 
-    def __init__(self, model: PartitionedClassifier) -> None:
-        self._model = model
+    Parameters
+    ----------
+    model : estimator
+    search : NameSearch, optional
+        Knows more names than the model, such as a vocabulary's alternative ones.
+    """
+
+    def __init__(self, model: PartitionedClassifier, search: NameSearch | None = None) -> None:
+        self._model, self._given_search = model, search
 
     def find(
         self, query: str = "", order: str = "best", limit: int = 20, offset: int = 0
@@ -66,19 +72,24 @@ class LabelList:
         Parameters
         ----------
         query : str
-            A part of the name, in any case; empty for all labels.
+            A part of the name, or some of its words, in any case and without accents; empty for
+            all labels.
         order : {'best', 'documents', 'ambiguity'}
             How well the name fits, most documents, or most likely ambiguous; without a query the
             last has only labels that are shown with senses.
         limit, offset : int
             How many to return, and how many to pass over.
         """
-        found: Sequence[int] | Order
         if query == "":
-            found = self.by_ambiguity if order == "ambiguity" else self._by_documents
-        else:
-            found = self._search(query, order)
-        return len(found), [self.summary(int(i)) for i in found[offset : offset + limit]]
+            all_labels = self.by_ambiguity if order == "ambiguity" else self._by_documents
+            shown = all_labels[offset : offset + limit]
+            return len(all_labels), [self.summary(int(i)) for i in shown]
+        hits = self._search(query, order)
+        return len(hits), [self._found(hit) for hit in hits[offset : offset + limit]]
+
+    def _found(self, hit: Hit) -> LabelSummary:
+        found_as = self._searched.name_at(hit.line) if hit.is_other else None
+        return replace(self.summary(hit.owner), found_as=found_as)
 
     def summary(self, label: int) -> LabelSummary:
         """Return a label with its figures."""
@@ -130,31 +141,18 @@ class LabelList:
         return position
 
     @cached_property
-    def _haystack(self) -> tuple[str, list[int]]:
-        """All names in one string, since one search in it takes less than many; their starts."""
-        names = self._model.label_names_
-        all_names = map(str, range(self._model.n_labels_) if names is None else names)
-        folded = [name.casefold().replace("\n", " ") for name in all_names]
-        return "\n".join(folded), [0, *accumulate(len(name) + 1 for name in folded)]
+    def _searched(self) -> NameSearch:
+        if self._given_search is not None:
+            return self._given_search
+        names, n_labels = self._model.label_names_, self._model.n_labels_
+        return NameSearch(range(n_labels)) if names is None else names.search
 
-    def _search(self, query: str, order: str) -> list[int]:
-        needle = query.casefold().replace("\n", " ")
-        text, starts = self._haystack
-        ranked: list[tuple[tuple[bool, bool, bool], int]] = []
-        at = text.find(needle)
-        while at >= 0 and len(ranked) < MAX_HITS:
-            label = bisect_right(starts, at) - 1
-            start, end = starts[label], starts[label + 1] - 1
-            is_word = at == start or not text[at - 1].isalnum()
-            fit = (end - start != len(needle), at != start, not is_word)
-            ranked.append((fit, label))
-            at = text.find(needle, end)
+    def _search(self, query: str, order: str) -> list[Hit]:
+        hits = self._searched.find(query)
         counts = self._model.label_counts_
         if order == "ambiguity":
             position = self._ambiguity_position
-            ranked.sort(key=lambda hit: (position[hit[1]], hit[1]))
-        elif order == "documents":
-            ranked.sort(key=lambda hit: (-counts[hit[1]], hit[1]))
-        else:
-            ranked.sort(key=lambda hit: (hit[0], -counts[hit[1]], hit[1]))
-        return [label for _, label in ranked]
+            return sorted(hits, key=lambda hit: (position[hit.owner], hit.owner))
+        if order == "documents":
+            return sorted(hits, key=lambda hit: (-counts[hit.owner], hit.owner))
+        return sorted(hits, key=lambda hit: (hit.fit, hit.is_other, -counts[hit.owner], hit.owner))

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from polyseme.senses.describe import Sense
+from polyseme.senses.label_list import LabelSummary
 from polyseme.senses.slots import Slot, largest_labels, slots_of
 from polyseme.senses.words import Word, level_words, node_words
 from polyseme.tagger import Tagger
@@ -36,11 +37,11 @@ class Catalogue:
     def labels(self, query: str, order: str, limit: int, offset: int) -> tuple[int, list[Any]]:
         """Return how many labels fit, and some of them; see `LabelList.find`."""
         n_found, found = self._tagger.labels.find(query, order, limit, offset)
-        return n_found, [self.summary(one.label) for one in found]
+        return n_found, [{**self._named(one.label), **_as_json(one)} for one in found]
 
     def summary(self, label: int) -> dict[str, Any]:
         """Return a label with its figures."""
-        return {**self._named(label), **asdict(self._tagger.labels.summary(label))}
+        return {**self._named(label), **_as_json(self._tagger.labels.summary(label))}
 
     def label(self, label: int) -> dict[str, Any] | None:
         """Return a label with its senses and its slots, or None if there is no such label.
@@ -181,3 +182,11 @@ class Catalogue:
             }
             for label, found in clusters_of.items()
         ]
+
+
+def _as_json(summary: LabelSummary) -> dict[str, Any]:
+    """Return the figures of a label, and by what name it was found only if that was another."""
+    found = asdict(summary)
+    if summary.found_as is None:
+        del found["found_as"]
+    return found

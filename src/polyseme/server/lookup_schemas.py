@@ -32,12 +32,18 @@ class LabelSummary(Label):
     n_clusters: int
 
 
+class FoundLabel(LabelSummary):
+    """A label that was found; `found_as` is the alternative name that fits, if not its own."""
+
+    found_as: str | None = None
+
+
 class LabelsResponse(BaseModel):
     """Labels that were found; `n_found` counts also those that are not listed."""
 
     model: str
     n_found: int
-    labels: list[LabelSummary]
+    labels: list[FoundLabel]
 
 
 class Word(BaseModel):
