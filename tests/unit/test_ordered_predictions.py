@@ -61,10 +61,11 @@ def random_ordering(rng, most_knots=5):
 
 
 def random_words(rng, n_labels, n_sparse):
-    """Return names of up to four words each, of which most, but not all, are features."""
-    n_words = int(rng.integers(1, 12))
-    pattern = rng.random((n_labels, n_words)) < rng.random() * 0.5
-    word_of_feature = rng.integers(-1, n_words, n_sparse).astype(np.int32)
+    """Return names of a few words each, of which some are features, and some several."""
+    pattern = rng.random((n_labels, rng.integers(1, 12))) < rng.random() * 0.5
+    pattern[0, 0] = True
+    pattern = pattern[:, pattern.any(axis=0)]  # each word is of some name
+    word_of_feature = rng.integers(-1, pattern.shape[1], n_sparse).astype(np.int32)
     return NameWords(SparsePattern.from_scipy(sp.csr_array(pattern)), word_of_feature)
 
 
