@@ -52,7 +52,7 @@ def test_names_are_told_by_how_much_of_them_stands_in_the_text():
 @pytest.mark.parametrize(
     ("name", "feature"),
     [
-        ("Fisheries", "fishery"),
+        ("Volcanoes", "volcano"),
         ("agriculture", "AGRICULTURAL"),
         ("\u00c9coles", "\u00e9cole"),
         ("e\u0301coles", "\u00e9cole"),

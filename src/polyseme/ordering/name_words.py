@@ -1,7 +1,7 @@
 """How much of a label's name stands in a document, told by the words that both are made of.
 
 Words of names and features are alike if they begin alike: short endings do not count, nor what
-comes after six letters. That is rough, but needs to know no language.
+comes after eight letters. That is rough, but needs to know no language.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from polyseme.inputs.tokens import words
 
 __all__ = ["NameWords"]
 
-BEGINNING = 6  # letters that tell a word
+BEGINNING = 8  # letters that tell a word
 ENDING = re.compile(r"(?<=...)e?n?s?$")  # of plurals and cases in many languages of Europe
 SHORTEST = 3  # a shorter word is in every text, such as "of"
 SYLLABLES = "\u2e80"  # from here on a letter stands for a syllable or a word
