@@ -16,7 +16,8 @@ constexpr int none = -1;
 constexpr std::pair<int, int> tables[] = {
     {fact_path, none},       {fact_slot, none},         {fact_count, none},        {fact_reached, none},
     {fact_tempered, none},   {fact_product, none},      {fact_path, fact_slot},    {fact_count, fact_slot},
-    {fact_count, fact_path}, {fact_length, fact_count}, {fact_reached, fact_slot},
+    {fact_count, fact_path}, {fact_length, fact_count}, {fact_reached, fact_slot}, {fact_name, none},
+    {fact_count, fact_name},
 };
 
 float log_of(float score) { return std::log(std::max(least_score, score)); }  // NaN is least
@@ -66,7 +67,7 @@ void FactsOfSlots::add(float path, float score) {
     ++n_reached_;
 }
 
-Facts FactsOfSlots::facts(float count, float length) const {
+Facts FactsOfSlots::facts(float count, float length, float name) const {
     Facts facts;
     facts[fact_path] = log_of(best_path_);
     facts[fact_slot] = std::cbrt(-log_of(most_));  // how far its margin is short of one
@@ -75,6 +76,7 @@ Facts FactsOfSlots::facts(float count, float length) const {
     facts[fact_tempered] = log_of(tempered_);
     facts[fact_product] = log_of(sum_);
     facts[fact_length] = length;
+    facts[fact_name] = name;
     return facts;
 }
 
@@ -90,11 +92,13 @@ float LabelOrdering::value(const Facts& facts) const {
     std::array<int64_t, n_facts> n_knots;
     for (int fact = 0; fact < n_facts; ++fact) {
         n_knots[fact] = view_.knot_starts[fact + 1] - view_.knot_starts[fact];
+        if (n_knots[fact] == 0) continue;  // its tables have no values
         places[fact] = place_of(facts[fact], view_.knots.subspan(view_.knot_starts[fact], n_knots[fact]));
     }
     float sum = facts[fact_product];
     const float* table = view_.values.data();
     for (const auto& [one, other] : tables) {
+        if (n_knots[one] == 0 || (other != none && n_knots[other] == 0)) continue;
         const Place& a = places[one];
         if (other == none) {
             sum += between(table[a.below], table[a.above], a.share);

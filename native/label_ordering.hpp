@@ -11,8 +11,17 @@ namespace polyseme {
 
 // What is known of a (document, label) pair when the slots of the reached clusters are scored. The
 // order is that of `polyseme.ordering.facts`.
-enum Fact { fact_path, fact_slot, fact_count, fact_reached, fact_tempered, fact_product, fact_length };
-constexpr int n_facts = 7;
+enum Fact {
+    fact_path,
+    fact_slot,
+    fact_count,
+    fact_reached,
+    fact_tempered,
+    fact_product,
+    fact_length,
+    fact_name,
+};
+constexpr int n_facts = 8;
 using Facts = std::array<float, n_facts>;
 
 // Candidates are put in order, and all other labels come after them: so many, by the product of
@@ -30,8 +39,8 @@ class FactsOfSlots {
     // between 0 and 1.
     void add(float path, float score);
     // `count` is the logarithm of one more than the label's training documents, `length` that of one
-    // more than the document's sparse features.
-    Facts facts(float count, float length) const;
+    // more than the document's sparse features, `name` is of `WordsOfDocument`.
+    Facts facts(float count, float length, float name) const;
 
   private:
     float best_score_ = -1, best_path_ = 0, most_ = 0, tempered_ = 0, sum_ = 0;
@@ -42,7 +51,7 @@ class FactsOfSlots {
 class LabelOrdering {
   public:
     struct View {
-        std::span<const int64_t> knot_starts;  // [n_facts + 1], into `knots`
+        std::span<const int64_t> knot_starts;  // [n_facts + 1], into `knots`; names may have none
         std::span<const float> knots;          // of each fact, ascending
         std::span<const float> values;         // of each table in turn, the second fact fastest
         std::span<const float> curve;          // value, all candidates' values, length, constant

@@ -233,6 +233,15 @@ int32_t first_guess(float usual, int32_t beam_size) {
                                            : std::max(1, static_cast<int32_t>(std::lround(usual)) - 1);
 }
 
+// The facts of labels of a document whose slots are scored.
+void describe(const ReachedSlots& reached, const Document& document, const KnownOfLabels& known,
+              RankScratch& scratch, std::span<const int32_t> labels, Facts* facts) {
+    const WordsOfDocument words(known.names, document.features, scratch.word_marks);
+    const float length = length_of(document);
+    for (const int32_t label : labels)
+        *facts++ = reached.slots_of(label).facts(known.counts[label], length, words.found_of(label));
+}
+
 // Every label has one slot: nothing to merge, and clusters that cannot matter are not scored.
 int32_t rank_without_merging(const LinearLevel& ranker, const SlotTable& table, const Document& document,
                              const Beam& beam, Activation activation, int32_t k, RankScratch& scratch,
@@ -299,9 +308,7 @@ int32_t rank_top_k(const LinearLevel& ranker, const SlotTable& table, const Docu
         const int32_t n_candidates = count_candidates({scores, static_cast<size_t>(best.size())});
         const int32_t n = std::min(best.size(), std::max(wanted->n_sure, n_candidates));
         reached.score_rest_of({labels, static_cast<size_t>(n)});
-        const float length = length_of(document);
-        for (int32_t i = 0; i < n; ++i)
-            wanted->facts[i] = reached.slots_of(labels[i]).facts(wanted->counts[labels[i]], length);
+        describe(reached, document, wanted->known, scratch, std::span(labels, n), wanted->facts);
         return n;
     }
 }
@@ -310,7 +317,7 @@ float length_of(const Document& document) { return std::log1p(static_cast<float>
 
 void rank_all(const LinearLevel& ranker, const SlotTable& table, const Document& document, const Beam& beam,
               Activation activation, Merge merge, RankScratch& scratch,
-              std::vector<std::pair<int32_t, float>>& result, const LabelCounts* counts,
+              std::vector<std::pair<int32_t, float>>& result, const KnownOfLabels* known,
               std::vector<Facts>* facts) {
     result.clear();
     ReachedSlots reached(ranker, table, document, beam, activation, merge, scratch);
@@ -323,10 +330,10 @@ void rank_all(const LinearLevel& ranker, const SlotTable& table, const Document&
                           });
     std::sort(result.begin(), result.end());
     if (facts == nullptr) return;
-    facts->clear();
-    const float length = length_of(document);
-    for (const auto& [label, score] : result)
-        facts->push_back(reached.slots_of(label).facts((*counts)[label], length));
+    std::vector<int32_t> labels;
+    for (const auto& [label, score] : result) labels.push_back(label);
+    facts->resize(labels.size());
+    describe(reached, document, *known, scratch, labels, facts->data());
 }
 
 }  // namespace polyseme

@@ -6,6 +6,7 @@
 
 #include "beam_search.hpp"
 #include "label_ordering.hpp"
+#include "name_words.hpp"
 
 namespace polyseme {
 
@@ -28,8 +29,11 @@ struct SlotTable {
     SlotTable(const LinearLevel& level, std::span<const int32_t> labels, int64_t n_labels);
 };
 
-// [label], the logarithm of one more than its training documents
-using LabelCounts = std::span<const float>;
+// What is known of labels, whatever the document.
+struct KnownOfLabels {
+    std::span<const float> counts;     // [label], the logarithm of one more than its training documents
+    const NameWords* names = nullptr;  // if they have any
+};
 
 // The logarithm of one more than the number of a document's sparse features.
 float length_of(const Document& document);
@@ -40,6 +44,7 @@ struct RankScratch {
     std::vector<int64_t> offsets;         // [cluster], into the scores; below 0 where there are none
     std::vector<int32_t> wanted, scored;  // clusters
     std::vector<int32_t> places;
+    std::vector<uint8_t> word_marks;          // see `WordsOfDocument`
     float usual_n_scored = clusters_at_once;  // a guess that saves time and changes no result
 };
 
@@ -47,7 +52,7 @@ struct RankScratch {
 // the first `n_sure` and is no candidate for the learned order.
 struct FactsWanted {
     int32_t n_sure;  // at least 1
-    LabelCounts counts;
+    KnownOfLabels known;
     Facts* facts;  // [k]
 };
 
@@ -60,7 +65,7 @@ int32_t rank_top_k(const LinearLevel& ranker, const SlotTable& table, const Docu
 // for, with the facts of each.
 void rank_all(const LinearLevel& ranker, const SlotTable& table, const Document& document, const Beam& beam,
               Activation activation, Merge merge, RankScratch& scratch,
-              std::vector<std::pair<int32_t, float>>& merged, const LabelCounts* counts = nullptr,
+              std::vector<std::pair<int32_t, float>>& merged, const KnownOfLabels* known = nullptr,
               std::vector<Facts>* facts = nullptr);
 
 }  // namespace polyseme

@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from polyseme.suggestions import suggest
+
 KINDS = ["xr-linear", "text"]
 
 
@@ -36,6 +38,20 @@ def assert_recorded_answers(models, kind, model):
     labels, scores = model.predict_top_k(given_to_the_classifier(known), 3)
     assert labels.tolist() == known["labels"]
     np.testing.assert_allclose(scores, known["scores"], atol=2e-5)
+
+
+def assert_recorded_senses(models, kind, model):
+    """Compare the senses of labels, and a text model's examples, with those that are kept."""
+    known = recorded(models, kind)
+    if kind == "text":
+        suggested = model.suggest(known["texts"], limit=3, threshold=0)
+        found = [[one.sense and list(one.sense) for one in row] for row in suggested]
+        assert found == [[sense for _, _, sense in row] for row in known["suggestions"]]
+        for name, texts in known["examples"].items():
+            assert model.examples_of(model.label_number(name)) == texts
+        return
+    suggested = suggest(model, given_to_the_classifier(known), 3, None)
+    assert [[one.sense and one.sense.place for one in row] for row in suggested] == known["senses"]
 
 
 def classifier_of(model):

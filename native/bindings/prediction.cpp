@@ -19,37 +19,61 @@ Merge merge_of(const std::string& name) {
     throw std::invalid_argument("merge must be 'mean', 'sum' or 'max', not '" + name + "'");
 }
 
-// The learned order of candidates, and how often each label was given.
+template <class T>
+std::span<const T> span_of(const In<T>& array) {
+    return {array.data(), array.size()};
+}
+
+// The words of the names of labels, all of them checked.
+struct BoundNames {
+    In<int32_t> word_of_feature, words;
+    In<int64_t> starts;
+    NameWords names;
+
+    BoundNames(const In<int32_t>& word_of_feature, const In<int64_t>& starts, const In<int32_t>& words)
+        : word_of_feature(word_of_feature), words(words), starts(starts),
+          names{span_of(word_of_feature), span_of(starts), span_of(words)} {
+        require_starts(starts, static_cast<int64_t>(words.size()),
+                       "the starts of names do not fit their words");
+        // Each word is one of a name, which also keeps a damaged number from asking for memory.
+        for (const int32_t word : names.words) {
+            require(word >= 0 && word < std::ssize(names.words), "a word of a name is out of range");
+            names.n_words = std::max<int64_t>(names.n_words, word + 1);
+        }
+        for (const int32_t word : names.word_of_feature)
+            require(word >= NameWords::no_word && word < names.n_words, "a feature's word is out of range");
+    }
+    int64_t n_labels() const { return static_cast<int64_t>(starts.size()) - 1; }
+};
+
+// The learned order of candidates, and what is known of each label.
 struct BoundOrdering {
     In<int64_t> knot_starts;
     In<float> knots, values, curve, label_counts;
     std::optional<In<float>> label_bonus;
+    const BoundNames* names;
     LabelOrdering ordering;
 
     BoundOrdering(const In<int64_t>& knot_starts, const In<float>& knots, const In<float>& values,
                   const In<float>& curve, const In<float>& label_counts,
-                  const std::optional<In<float>>& label_bonus)
+                  const std::optional<In<float>>& label_bonus, const BoundNames* names)
         : knot_starts(knot_starts), knots(knots), values(values), curve(curve), label_counts(label_counts),
-          label_bonus(label_bonus), ordering({span(knot_starts), span(knots), span(values), span(curve)}) {
+          label_bonus(label_bonus), names(names),
+          ordering({span_of(knot_starts), span_of(knots), span_of(values), span_of(curve)}) {
         require(knot_starts.size() == n_facts + 1, "every fact must have knots");
         require_starts(knot_starts, static_cast<int64_t>(knots.size()), "knot starts do not fit the knots");
         for (int fact = 0; fact < n_facts; ++fact)
-            require(knot_starts.data()[fact] < knot_starts.data()[fact + 1], "every fact must have knots");
-        require(static_cast<int64_t>(values.size()) == LabelOrdering::n_values(span(knot_starts)),
+            require(fact == fact_name || knot_starts.data()[fact] < knot_starts.data()[fact + 1],
+                    "every fact must have knots");
+        require(static_cast<int64_t>(values.size()) == LabelOrdering::n_values(span_of(knot_starts)),
                 "the values of the ordering do not fit its knots");
         require(curve.size() == LabelOrdering::n_curve, "the curve of the ordering must have four numbers");
         require(!label_bonus || label_bonus->size() == label_counts.size(),
                 "the bonus and the counts of labels differ in length");
     }
-    LabelCounts counts() const { return span(label_counts); }
+    KnownOfLabels known() const { return {span_of(label_counts), names ? &names->names : nullptr}; }
     std::span<const float> bonus() const {
-        return label_bonus ? span(*label_bonus) : std::span<const float>();
-    }
-
-  private:
-    template <class T>
-    static std::span<const T> span(const In<T>& array) {
-        return {array.data(), array.size()};
+        return label_bonus ? span_of(*label_bonus) : std::span<const float>();
     }
 };
 
@@ -105,6 +129,7 @@ class Predictor {
         if (never_rises(activation_)) search_.emplace(levels_, *ranker_, *table_, activation_);
         require(ordering_ == nullptr || static_cast<int64_t>(ordering_->label_counts.size()) == n_labels,
                 "the ordering does not fit the number of labels");
+        if (ordering_ != nullptr) require_fitting(ordering_->names);
     }
 
     nb::tuple match(const Documents& X, int32_t beam_size, int n_threads, const nb::object& progress) const {
@@ -235,13 +260,15 @@ class Predictor {
 
     // The labels with the best products, and what is known of each: to learn an order from.
     nb::tuple candidates(const Documents& X, int32_t beam_size, const std::string& merge_name,
-                         const In<float>& label_counts, int n_threads, const nb::object& progress) const {
+                         const In<float>& label_counts, const BoundNames* names, int n_threads,
+                         const nb::object& progress) const {
         const DocumentsView documents = checked(X);
         require(beam_size > 0, "beam_size must be at least 1");
         require(ranker_ != nullptr, "this predictor has no ranker");
         require(static_cast<int64_t>(label_counts.size()) == n_labels_, "label counts do not fit the labels");
         const Merge merge = merge_of(merge_name);
-        const LabelCounts counts{label_counts.data(), label_counts.size()};
+        require_fitting(names);
+        const KnownOfLabels known{span_of(label_counts), names ? &names->names : nullptr};
         const int64_t n = documents.n_rows();
         std::vector<int32_t> labels(n * most_candidates, -1);
         std::vector<float> scores(n * most_candidates);
@@ -251,7 +278,7 @@ class Predictor {
                 documents, beam_size, n_threads, control,
                 [&](int64_t i, const Document& document, const Beam& beam) {
                     const int64_t first = i * most_candidates;
-                    const FactsWanted wanted{1, counts, facts.data() + first};
+                    const FactsWanted wanted{1, known, facts.data() + first};
                     const int32_t found = rank_top_k(*ranker_, *table_, document, beam, activation_, merge,
                                                      most_candidates, thread_scratch().rank,
                                                      labels.data() + first, scores.data() + first, &wanted);
@@ -269,6 +296,12 @@ class Predictor {
     // All levels have as many dense columns as the first.
     bool has_our_features(const LinearLevel& level) const {
         return level.n_features() == n_features_ && level.n_dense() == n_dense();
+    }
+    void require_fitting(const BoundNames* names) const {
+        if (names == nullptr) return;
+        require(names->n_labels() == n_labels_, "the names do not fit the number of labels");
+        require(static_cast<int64_t>(names->word_of_feature.size()) == n_features_ - n_dense(),
+                "the words of names do not fit the number of features");
     }
     int64_t n_dense() const {
         return !levels_.empty() ? levels_[0]->n_dense() : ranker_ ? ranker_->n_dense() : 0;
@@ -361,7 +394,7 @@ class Predictor {
             scratch.scores.resize(n);
             scratch.facts.resize(n);
         }
-        const FactsWanted wanted{k, ordering_->counts(), scratch.facts.data()};
+        const FactsWanted wanted{k, ordering_->known(), scratch.facts.data()};
         const int32_t found = rank_top_k(*ranker_, *table_, document, beam, activation_, merge, n,
                                          scratch.rank, scratch.labels.data(), scratch.scores.data(), &wanted);
         scratch.ordered.clear();
@@ -385,9 +418,9 @@ class Predictor {
                     std::vector<std::pair<int32_t, float>>& row) const {
         if (ordering_ == nullptr)
             return rank_all(*ranker_, *table_, document, beam, activation_, merge, scratch.rank, row);
-        const LabelCounts counts = ordering_->counts();
+        const KnownOfLabels known = ordering_->known();
         std::vector<Facts> facts;
-        rank_all(*ranker_, *table_, document, beam, activation_, merge, scratch.rank, row, &counts, &facts);
+        rank_all(*ranker_, *table_, document, beam, activation_, merge, scratch.rank, row, &known, &facts);
         std::vector<int32_t> by_score(row.size());
         std::iota(by_score.begin(), by_score.end(), 0);
         std::stable_sort(by_score.begin(), by_score.end(),
@@ -445,12 +478,17 @@ class Predictor {
 }  // namespace
 
 void bind_prediction(nb::module_& m) {
+    nb::class_<BoundNames>(m, "NameWords")
+        .def(nb::init<const In<int32_t>&, const In<int64_t>&, const In<int32_t>&>(),
+             nb::arg("word_of_feature").noconvert(), nb::arg("starts").noconvert(),
+             nb::arg("words").noconvert());
     nb::class_<BoundOrdering>(m, "LabelOrdering")
         .def(nb::init<const In<int64_t>&, const In<float>&, const In<float>&, const In<float>&,
-                      const In<float>&, const std::optional<In<float>>&>(),
+                      const In<float>&, const std::optional<In<float>>&, const BoundNames*>(),
              nb::arg("knot_starts").noconvert(), nb::arg("knots").noconvert(), nb::arg("values").noconvert(),
              nb::arg("curve").noconvert(), nb::arg("label_counts").noconvert(),
-             nb::arg("label_bonus").noconvert().none() = nb::none());
+             nb::arg("label_bonus").noconvert().none() = nb::none(), nb::arg("names").none() = nb::none(),
+             nb::keep_alive<1, 8>());
     nb::class_<Predictor>(m, "Predictor")
         .def(nb::init<const std::vector<BoundLevel*>&, BoundLevel*, const std::optional<In<int32_t>>&,
                       int64_t, int64_t, const std::string&, const BoundOrdering*>(),
@@ -458,7 +496,8 @@ void bind_prediction(nb::module_& m) {
              nb::arg("n_features"), nb::arg("activation"), nb::arg("ordering").none() = nb::none(),
              nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 8>())
         .def("candidates", &Predictor::candidates, nb::arg("X"), nb::arg("beam_size"), nb::arg("merge"),
-             nb::arg("label_counts").noconvert(), nb::arg("n_threads"), nb::arg("progress").none())
+             nb::arg("label_counts").noconvert(), nb::arg("names").none(), nb::arg("n_threads"),
+             nb::arg("progress").none())
         .def("match", &Predictor::match, nb::arg("X"), nb::arg("beam_size"), nb::arg("n_threads"),
              nb::arg("progress").none())
         .def("top_k", &Predictor::top_k, nb::arg("X"), nb::arg("beam_size").none(), nb::arg("k"),

@@ -43,7 +43,7 @@ TEST("the facts of a label tell of its best slot, of the surest one, and of all 
     FactsOfSlots slots;
     slots.add(0.25f, 0.125f);
     slots.add(0.01f, 0.01f);
-    const Facts facts = slots.facts(3, 4);
+    const Facts facts = slots.facts(3, 4, 2);
     CHECK(close(facts[fact_path], std::log(0.25f)));
     CHECK(close(facts[fact_slot], 0));  // the second is certain, given its cluster
     CHECK(facts[fact_count] == 3);
@@ -51,13 +51,14 @@ TEST("the facts of a label tell of its best slot, of the surest one, and of all 
     CHECK(close(facts[fact_tempered], std::log(0.5f * 0.5f + 0.1f)));
     CHECK(close(facts[fact_product], std::log(0.135f)));
     CHECK(facts[fact_length] == 4);
+    CHECK(facts[fact_name] == 2);
 }
 
 TEST("of slots with equal scores the first counts as the best") {
     FactsOfSlots slots;
     slots.add(0.5f, 0.25f);
     slots.add(0.25f, 0.25f);
-    CHECK(close(slots.facts(0, 0)[fact_path], std::log(0.5f)));
+    CHECK(close(slots.facts(0, 0, 0)[fact_path], std::log(0.5f)));
 }
 
 TEST("facts are finite where scores vanish or are no numbers") {
@@ -67,21 +68,47 @@ TEST("facts are finite where scores vanish or are no numbers") {
     for (const auto& [path, score] : scores) {
         FactsOfSlots slots;
         slots.add(path, score);
-        for (const float fact : slots.facts(0, 0)) CHECK(std::isfinite(fact));
+        for (const float fact : slots.facts(0, 0, 0)) CHECK(std::isfinite(fact));
     }
 }
 
 TEST("empty tables leave the logarithm of the product") {
     const Tables tables;
-    CHECK(std::ssize(tables.values) == 11);
-    CHECK(tables.ordering().value({-1, 2, 3, 1, -2, -5, 4}) == -5);
+    CHECK(std::ssize(tables.values) == 13);
+    CHECK(tables.ordering().value({-1, 2, 3, 1, -2, -5, 4, 2}) == -5);
 }
 
 TEST("a table of one knot counts for every label alike") {
     Tables tables;
     for (float& value : tables.values) value = 0.5f;
-    CHECK(close(tables.ordering().value({}), 5.5f));
-    CHECK(close(tables.ordering().value({9, 9, 9, 9, 9, 0, 9}), 5.5f));
+    CHECK(close(tables.ordering().value({}), 6.5f));
+    CHECK(close(tables.ordering().value({9, 9, 9, 9, 9, 0, 9, 9}), 6.5f));
+}
+
+TEST("names without knots have no tables and count for nothing") {
+    auto knots = std::vector<std::vector<float>>(n_facts, {0.f});
+    knots[fact_name] = {};
+    Tables tables(knots);
+    CHECK(std::ssize(tables.values) == 11);
+    for (float& value : tables.values) value = 0.5f;
+    for (const float name : {0.f, 1.f, 4.f})
+        CHECK(close(tables.ordering().value({9, 9, 9, 9, 9, 0, 9, name}), 5.5f));
+}
+
+TEST("what a name is worth depends on the count as well") {
+    auto knots = std::vector<std::vector<float>>(n_facts, {0.f});
+    knots[fact_count] = {0, 2};
+    knots[fact_name] = {1, 4};
+    Tables tables(knots);
+    // The last tables are of the name alone, and of count and name, the name fastest.
+    const float of_names[] = {0, 3, 0, 0, 0, 6};
+    std::copy(std::begin(of_names), std::end(of_names), tables.values.end() - 6);
+    const auto value = [&](float count, float name) {
+        return tables.ordering().value({0, 0, count, 0, 0, 0, 0, name});
+    };
+    CHECK(value(0, 0) == 0 && value(2, 1) == 0);
+    CHECK(close(value(0, 4), 3) && close(value(1, 4), 6) && close(value(2, 4), 9));
+    CHECK(close(value(2, 2.5f), 4.5f));
 }
 
 TEST("a table is straight between its knots and level beyond them") {

@@ -115,6 +115,9 @@ def linear_level(
     n_dense: int = 0,
 ) -> LinearLevel: ...
 
+class NameWords:
+    def __init__(self, word_of_feature: _Int32, starts: _Int64, words: _Int32) -> None: ...
+
 class LabelOrdering:
     def __init__(
         self,
@@ -124,6 +127,7 @@ class LabelOrdering:
         curve: _Float,
         label_counts: _Float,
         label_bonus: _Float | None = None,
+        names: NameWords | None = None,
     ) -> None: ...
 
 class Predictor:
@@ -143,6 +147,7 @@ class Predictor:
         beam_size: int,
         merge: str,
         label_counts: _Float,
+        names: NameWords | None,
         n_threads: int,
         progress: _Progress,
     ) -> tuple[_Int32, _Float]: ...

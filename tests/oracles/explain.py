@@ -36,6 +36,7 @@ def order_facts(slots, count, length):
         log(sum(sqrt(path) * own for path, own in slots)),
         log(sum(path * own for path, own in slots)),
         length,
+        0,  # without names
     ]
 
 
@@ -51,4 +52,4 @@ def order_facts_but(fact, typical, slots, count, length):
         factor = exp(own[1] ** 3 - typical**3)
         return order_facts([(path, factor * score) for path, score in slots], count, length)
     more = log(typical / len(slots))  # as many clusters, each of the mean of its own
-    return [*own[:3], typical, own[4] + more, own[5] + more, own[6]]
+    return [*own[:3], typical, own[4] + more, own[5] + more, *own[6:]]

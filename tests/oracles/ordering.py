@@ -4,11 +4,11 @@ import numpy as np
 
 MOST_CANDIDATES = 16
 CANDIDATE_SHARE = 1 / 400
-FACTS = ("path", "slot", "count", "reached", "tempered", "product", "length")
+FACTS = ("path", "slot", "count", "reached", "tempered", "product", "length", "name")
 TABLES = (
     *(("path",), ("slot",), ("count",), ("reached",), ("tempered",), ("product",)),
     *(("path", "slot"), ("count", "slot"), ("count", "path")),
-    *(("length", "count"), ("reached", "slot")),
+    *(("length", "count"), ("reached", "slot"), ("name",), ("count", "name")),
 )
 
 
@@ -16,7 +16,7 @@ def log(score):
     return float(np.log(max(float(score), 1e-30)))
 
 
-def facts_of_labels(paths, scores, clusters, counts, length):
+def facts_of_labels(paths, scores, clusters, counts, length, found_names=None):
     """Return {label: {fact: number}} of a document.
 
     Parameters
@@ -30,6 +30,8 @@ def facts_of_labels(paths, scores, clusters, counts, length):
         Logarithm of one more than the documents of each label.
     length : float
         The same of the document's sparse features.
+    found_names : dict, optional
+        How much of each label's name stands in the document.
     """
     slots_of = {}
     for slot in sorted(scores):
@@ -47,6 +49,7 @@ def facts_of_labels(paths, scores, clusters, counts, length):
             "tempered": log(sum(np.sqrt(path[slot]) * own[slot] for slot in slots)),
             "product": log(sum(scores[slot] for slot in slots)),
             "length": float(length),
+            "name": 0 if found_names is None else found_names[label],
         }
     return found
 
@@ -61,6 +64,8 @@ def value_of(facts, ordering):
     knots = dict(zip(FACTS, ordering.knots, strict=True))
     value = facts["product"]
     for names, table in zip(TABLES, ordering.tables, strict=True):
+        if any(len(knots[name]) == 0 for name in names):
+            continue
         if len(names) == 2:  # straight along the second fact, for each knot of the first
             second = names[1]
             table = [np.interp(facts[second], knots[second], row) for row in table]

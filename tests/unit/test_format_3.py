@@ -6,31 +6,16 @@ import pytest
 
 import polyseme
 from polyseme.files.model_folder import FORMAT_VERSION
-from polyseme.suggestions import suggest
 from tests.model_folders import manifest_of
 from tests.recorded_models import (
     KINDS,
     assert_recorded_answers,
+    assert_recorded_senses,
     classifier_of,
-    given_to_the_classifier,
     models_of_format,
-    recorded,
 )
 
 MODELS = models_of_format(3)
-
-
-def assert_recorded_senses(kind, model):
-    known = recorded(MODELS, kind)
-    if kind == "text":
-        suggested = model.suggest(known["texts"], limit=3, threshold=0)
-        found = [[one.sense and list(one.sense) for one in row] for row in suggested]
-        assert found == [[sense for _, _, sense in row] for row in known["suggestions"]]
-        for name, texts in known["examples"].items():
-            assert model.examples_of(model.label_number(name)) == texts
-        return
-    suggested = suggest(model, given_to_the_classifier(known), 3, None)
-    assert [[one.sense and one.sense.place for one in row] for row in suggested] == known["senses"]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -51,7 +36,7 @@ def test_it_is_saved_as_what_is_new_and_gives_the_same_answers_again(kind, tmp_p
 def test_it_has_its_senses_whether_it_was_saved_again_or_not(kind, tmp_path):
     polyseme.load(MODELS / kind).save(tmp_path / "model")
     for place in (MODELS / kind, tmp_path / "model"):
-        assert_recorded_senses(kind, polyseme.load(place))
+        assert_recorded_senses(MODELS, kind, polyseme.load(place))
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -32,6 +32,7 @@ def generated(n_documents, seed=0, underrated=UNDERRATED):
         "reached": np.ones(labels.shape),
         "product": products,
         "length": np.tile(np.log(rng.integers(5, 50, (n_documents, 1))), (1, 20)),
+        "name": np.zeros(labels.shape),
     }
     of_name["slot"] = np.cbrt(of_name["path"] - products)
     of_name["tempered"] = products - of_name["path"] / 2

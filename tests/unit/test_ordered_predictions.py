@@ -9,13 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polyseme import XRLinear
+from polyseme.inputs.sparse_rows import SparsePattern
 from polyseme.machine.run import Run
 from polyseme.ordering.facts import MOST_CANDIDATES, log_counts, log_lengths
 from polyseme.ordering.label_ordering import LabelOrdering, table_shapes
+from polyseme.ordering.name_words import NameWords
 from polyseme.training import held_out
 from polyseme.training.held_out import candidates_by_parts
 from tests.examples import examples
 from tests.oracles import merging
+from tests.oracles import name_words as name_oracle
 from tests.oracles import ordering as oracle
 from tests.small_problems import random_problem
 
@@ -34,16 +37,22 @@ RANGES = {
     "tempered": (-10, 1),
     "product": (-12, 1),
     "length": (0, 3),
+    "name": (0, 4),
 }
 
 
 def random_ordering(rng, most_knots=5):
-    """Return an ordering with some knots for each fact, not too near to one another."""
+    """Return an ordering with some knots for each fact, not too near to one another.
+
+    Names have none half of the time.
+    """
     knots = []
     for low, high in RANGES.values():
         steps = rng.random(rng.integers(most_knots)) + 0.3
         places = np.concatenate([[0], np.cumsum(steps)])
         knots.append((low + places * (high - low) / (places[-1] + 0.3)).astype(np.float32))
+    if rng.random() < 0.5:
+        knots[-1] = knots[-1][:0]
     tables = [
         rng.standard_normal(shape).astype(np.float32) for shape in table_shapes(tuple(knots))
     ]
@@ -51,10 +60,19 @@ def random_ordering(rng, most_knots=5):
     return LabelOrdering(tuple(knots), tuple(tables), curve)
 
 
-def with_ordering(model, ordering):
+def random_words(rng, n_labels, n_sparse):
+    """Return names of a few words each, of which some are features, and some several."""
+    pattern = rng.random((n_labels, rng.integers(1, 12))) < rng.random() * 0.5
+    pattern[0, 0] = True
+    pattern = pattern[:, pattern.any(axis=0)]  # each word is of some name
+    word_of_feature = rng.integers(-1, pattern.shape[1], n_sparse).astype(np.int32)
+    return NameWords(SparsePattern.from_scipy(sp.csr_array(pattern)), word_of_feature)
+
+
+def with_ordering(model, ordering, words=None):
     """Return the same model with another order of labels."""
     model = copy(model)
-    model.ordering_ = ordering
+    model.ordering_, model.name_words_ = ordering, words
     model._make_walk()
     return model
 
@@ -73,7 +91,8 @@ def ordered_model(rng, form="sparse", *, n_labels=40, **parameters):
     how = {"branching": 4, "max_leaf_size": 4, "beam_size": 6, "copies": 2, "n_jobs": 2}
     how |= {"assignment": "closed_form", "senses": "none", "ordering": "product", "verbose": 0}
     model = XRLinear(**how | parameters).fit(FORMS[form](X), Y)
-    return with_ordering(model, random_ordering(rng)), FORMS[form](X[:25])
+    words = random_words(rng, n_labels, model.layout_[0]) if rng.random() < 0.7 else None
+    return with_ordering(model, random_ordering(rng), words), FORMS[form](X[:25])
 
 
 def as_dicts(rows):
@@ -88,9 +107,10 @@ def by_plain_loops(model, X):
     lengths = log_lengths(model._check(X))
     matched, slots = as_dicts(model.match(X)), as_dicts(model.slot_scores(X))
     counts = np.log1p(model.label_counts_)
+    named = names_by_plain_loops(model, model._check(X))
     found = []
-    for paths, scores, length in zip(matched, slots, lengths, strict=True):
-        facts = oracle.facts_of_labels(paths, scores, model.clusters_, counts, length)
+    for paths, scores, length, names in zip(matched, slots, lengths, named, strict=True):
+        facts = oracle.facts_of_labels(paths, scores, model.clusters_, counts, length, names)
         merged = merging.merge_slots(scores, model.clusters_.labels, model.merge)
         products = np.array(sorted(merged.values(), reverse=True))
         rest = products[MOST_CANDIDATES - 1 :]
@@ -99,6 +119,24 @@ def by_plain_loops(model, X):
         found.append(None if is_tied else oracle.in_order(facts, merged, model.ordering_, length))
     assert sum(one is not None for one in found) > len(found) / 2
     return found
+
+
+def names_by_plain_loops(model, documents):
+    """Return how much of each label's name stands in each document, None without names."""
+    words = model.name_words_
+    if words is None:
+        return [None] * documents.n_rows
+    names = [set(words.of_labels.row(label).tolist()) for label in range(model.n_labels_)]
+    there = [
+        set(words.word_of_feature[documents.sparse.row(i)[0]].tolist())
+        if documents.sparse is not None
+        else set()
+        for i in range(documents.n_rows)
+    ]
+    return [
+        {label: name_oracle.found_in(own, name) for label, name in enumerate(names)}
+        for own in there
+    ]
 
 
 def assert_as_by_plain_loops(labels, scores, expected):
@@ -118,7 +156,8 @@ def assert_as_by_plain_loops(labels, scores, expected):
 def candidates_of_all(model, X):
     counts = log_counts(model.label_counts_)
     parts = model.matcher_, model.ranker_, model.clusters_, model._check(X), counts
-    return candidates_by_parts(*parts, model.beam_size, model.merge, Run())
+    words = model.name_words_
+    return candidates_by_parts(*parts, model.beam_size, model.merge, Run(), words=words)
 
 
 cases = given(
@@ -203,7 +242,8 @@ def test_candidates_and_their_facts_are_the_same_natively_and_part_by_part(
     how = {"merge": merge, "copies": copies, "beam_size": beam_size}
     model, X = ordered_model(np.random.default_rng(seed), form, n_labels=n_labels, **how)
     documents, counts = model._check(X), log_counts(model.label_counts_)
-    whole = model._walk.candidates(documents, beam_size, merge, counts, Run())
+    words = model.name_words_
+    whole = model._walk.candidates(documents, beam_size, merge, counts, Run(), words)
     parts = candidates_of_all(model, X)
     assert whole.labels.shape == (documents.n_rows, MOST_CANDIDATES)
     np.testing.assert_array_equal(whole.is_candidate, whole.labels >= 0)

@@ -93,15 +93,15 @@ def native_ordering(**changes):
 @pytest.mark.parametrize(
     ("name", "wrong", "message"),
     [
-        ("knot_starts", np.arange(7), "every fact must have knots"),
-        ("knot_starts", np.arange(9), "every fact must have knots"),
-        ("knot_starts", np.arange(8) + 1, "knot starts do not fit the knots"),
-        ("knot_starts", np.arange(8)[::-1], "knot starts do not fit the knots"),
-        ("knot_starts", np.array([0, 1, 2, 3, 4, 5, 5, 7]), "every fact must have knots"),
-        ("knots", np.zeros(6, "f4"), "knot starts do not fit the knots"),
-        ("knots", np.zeros(8, "f4"), "knot starts do not fit the knots"),
-        ("values", np.zeros(10, "f4"), "the values of the ordering do not fit its knots"),
+        ("knot_starts", np.arange(8), "every fact must have knots"),
+        ("knot_starts", np.arange(10), "every fact must have knots"),
+        ("knot_starts", np.arange(9) + 1, "knot starts do not fit the knots"),
+        ("knot_starts", np.arange(9)[::-1], "knot starts do not fit the knots"),
+        ("knot_starts", np.array([0, 1, 2, 3, 4, 5, 5, 7, 8]), "every fact must have knots"),
+        ("knots", np.zeros(7, "f4"), "knot starts do not fit the knots"),
+        ("knots", np.zeros(9, "f4"), "knot starts do not fit the knots"),
         ("values", np.zeros(12, "f4"), "the values of the ordering do not fit its knots"),
+        ("values", np.zeros(14, "f4"), "the values of the ordering do not fit its knots"),
         ("curve", np.zeros(3, "f4"), "the curve of the ordering must have four numbers"),
         ("curve", np.zeros(5, "f4"), "the curve of the ordering must have four numbers"),
         ("label_bonus", np.zeros(2, "f4"), "the bonus and the counts of labels differ in length"),
@@ -133,7 +133,7 @@ def test_a_predictor_refuses_an_ordering_or_counts_of_other_labels():
     parts = [], weights, np.zeros(1, dtype=np.int32), 1, 2, "l3-hinge"
     X, counts = sparse(np.ones((1, 2))), np.zeros(1, dtype=np.float32)
     predictor = _native.Predictor(*parts, native_ordering())
-    labels, facts = predictor.candidates(X, 1, "sum", counts, 1, None)
+    labels, facts = predictor.candidates(X, 1, "sum", counts, None, 1, None)
     assert labels.tolist() == [0] + [-1] * (MOST_CANDIDATES - 1)
     assert len(facts) == MOST_CANDIDATES * len(FACTS)
     for n in (0, 2):
@@ -141,9 +141,46 @@ def test_a_predictor_refuses_an_ordering_or_counts_of_other_labels():
         with pytest.raises(ValueError, match="does not fit the number of labels"):
             _native.Predictor(*parts, native_ordering(label_counts=wrong))
         with pytest.raises(ValueError, match="label counts do not fit the labels"):
-            predictor.candidates(X, 1, "sum", wrong, 1, None)
+            predictor.candidates(X, 1, "sum", wrong, None, 1, None)
     with pytest.raises(ValueError, match="beam_size must be at least 1"):
-        predictor.candidates(X, 0, "sum", counts, 1, None)
+        predictor.candidates(X, 0, "sum", counts, None, 1, None)
     matching = _native.Predictor([weights], None, None, 0, 2, "none")
     with pytest.raises(ValueError, match="this predictor has no ranker"):
-        matching.candidates(X, 1, "sum", np.zeros(0, dtype=np.float32), 1, None)
+        matching.candidates(X, 1, "sum", np.zeros(0, dtype=np.float32), None, 1, None)
+    for n_features, n_labels, what in ((3, 1, "features"), (2, 0, "labels"), (2, 2, "labels")):
+        names = native_names(np.zeros(n_features), np.arange(n_labels + 1), np.arange(n_labels))
+        with pytest.raises(ValueError, match=f"fit the number of {what}"):
+            _native.Predictor(*parts, native_ordering(names=names))
+        with pytest.raises(ValueError, match=f"fit the number of {what}"):
+            predictor.candidates(X, 1, "sum", counts, names, 1, None)
+
+
+def native_names(word_of_feature, starts, words):
+    """Return names natively; of features, if there are no words, none is one."""
+    word_of_feature = np.asarray(word_of_feature) - (len(words) == 0)
+    return _native.NameWords(
+        word_of_feature.astype(np.int32), np.asarray(starts), np.asarray(words, dtype=np.int32)
+    )
+
+
+@pytest.mark.parametrize(
+    ("word_of_feature", "starts", "words", "message"),
+    [
+        ([0], [], [0], "the starts of names do not fit their words"),
+        ([0], [0], [0], "the starts of names do not fit their words"),
+        ([0], [1, 1], [0], "the starts of names do not fit their words"),
+        ([0], [0, 2], [0], "the starts of names do not fit their words"),
+        ([0], [0, 2, 1], [0], "the starts of names do not fit their words"),
+        ([0], [0, -1, 1], [0], "the starts of names do not fit their words"),
+        ([0], [0, 1], [-1], "a word of a name is out of range"),
+        ([0], [0, 1], [1], "a word of a name is out of range"),
+        ([0], [0, 1], [2**31 - 1], "a word of a name is out of range"),
+        ([-2], [0, 1], [0], "a feature's word is out of range"),
+        ([1], [0, 1], [0], "a feature's word is out of range"),
+        ([0, 2], [0, 2], [0, 1], "a feature's word is out of range"),
+    ],
+)
+def test_names_whose_words_lead_outside_are_refused(word_of_feature, starts, words, message):
+    native_names([0], [0, 1], [0])
+    with pytest.raises(ValueError, match=message):
+        native_names(word_of_feature, np.array(starts, dtype=np.int64), words)

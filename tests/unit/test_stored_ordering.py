@@ -144,7 +144,7 @@ def test_a_fact_without_knots_is_refused(model, folder):
     starts[1] = starts[2]
     spoil(folder, knot_starts=starts)
     assert_refused(folder, "a fact of its ordering has no knots")
-    for bad in (starts[::-1], starts + 1, np.where(np.arange(8) == 3, -1, starts)):
+    for bad in (starts[::-1], starts + 1, np.where(np.arange(9) == 3, -1, starts)):
         spoil(folder, knot_starts=bad)
         assert_refused(folder, r"its array 'ordering\.knot_starts'")
 
@@ -160,6 +160,7 @@ def test_a_curve_that_does_not_rise_is_refused(folder, factor):
     [
         *([], "learned", 3, True, {}, {"n_documents": None}),
         *({"n_documents": n} for n in (-1, 1.5, "500", True, [500])),
+        *({"n_documents": 500, "has_names": names} for names in (None, 1, "no")),
     ],
     ids=str,
 )

@@ -28,6 +28,7 @@ from polyseme.inputs.sparse_rows import SparseRows
 from polyseme.machine.run import Run
 from polyseme.ordering.facts import Candidates
 from polyseme.ordering.label_ordering import CountedOrdering
+from polyseme.ordering.name_words import NameWords
 from polyseme.partition.label_clusters import LabelClusters
 from polyseme.partition.label_tree import LabelTree
 
@@ -210,6 +211,7 @@ class Walk(Protocol):
         merge: str,
         counts: npt.NDArray[np.float32],
         run: Run,
+        words: NameWords | None = None,
     ) -> Candidates:
         """Return the labels of each document with the best products, and their facts."""
         ...

@@ -103,7 +103,7 @@ class Ensembling(XRLinear):
         for place, own in enumerate(self.ensemble or ()):
             member: Any = clone(self)
             member.set_params(ensemble=None, **self._parameters_of_member(own))
-            kept = self._place_of(member, documents, Y, order_from)
+            kept = None if order_from is not None else self._place_of(member, documents, Y, others)
             if kept is not None and agreed((kept / "model.json").exists()):
                 member = load(kept, n_jobs=self.n_jobs)
             else:
@@ -122,11 +122,13 @@ class Ensembling(XRLinear):
         self._make_walk()
         return self
 
-    def _place_of(self, member: Any, documents: Documents, Y: Any, order_from: Any) -> Path | None:
+    def _place_of(
+        self, member: Any, documents: Documents, Y: Any, others: Mapping[str, Any]
+    ) -> Path | None:
         """Return where a member is kept: by its parameters and by what it learns from."""
-        if self.work_folder is None or order_from is not None:
+        if self.work_folder is None:
             return None
-        labels, names = check_labels(Y, documents.n_rows)
+        labels, names = check_labels(Y, documents.n_rows, label_names=others.get("label_names"))
         digest = hashlib.sha256(json.dumps(member._lasting_parameters(), sort_keys=True).encode())
         arrays = [labels.starts, labels.columns]
         if documents.sparse is not None:
@@ -135,7 +137,9 @@ class Ensembling(XRLinear):
             arrays.append(documents.dense)
         for array in arrays:
             digest.update(np.ascontiguousarray(array).tobytes())
-        for text in (*(documents.texts or ()), *map(str, names or ())):
+        features = others.get("feature_names")
+        told = (documents.texts, names, features)
+        for text in (str(one) for part in told if part is not None for one in part):
             digest.update(hashlib.blake2b(text.encode()).digest())
         folder = Path(self.work_folder).expanduser()
         return folder / "members" / digest.hexdigest()[:24]

@@ -17,6 +17,7 @@ from polyseme.machine import phases
 from polyseme.machine.progress import Progress
 from polyseme.machine.run import Run
 from polyseme.ordering.label_ordering import LabelOrdering
+from polyseme.ordering.name_words import NameWords
 from polyseme.partition.assignment import AssignmentPlan
 from polyseme.partition.forest import grow_forest
 from polyseme.partition.label_clusters import LabelClusters
@@ -75,11 +76,12 @@ class Learning(Predicting):
         progress: Progress,
         order_from: Learning | None = None,
         given: tuple[LabelTree, LabelClusters] | None = None,
+        words: NameWords | None = None,
     ) -> None:
         """Train on checked documents. Whatever fails leaves the earlier model as it was."""
         earlier = dict(self.__dict__)
         try:
-            self._learn_anew(documents, labels, progress, order_from, given)
+            self._learn_anew(documents, labels, progress, order_from, given, words)
         except BaseException:
             self.__dict__ = earlier
             raise
@@ -91,6 +93,7 @@ class Learning(Predicting):
         progress: Progress,
         order_from: Learning | None,
         given: tuple[LabelTree, LabelClusters] | None,
+        words: NameWords | None,
     ) -> None:
         run = self._run()
         label_counts = np.bincount(labels.columns, minlength=labels.n_columns)
@@ -115,7 +118,7 @@ class Learning(Predicting):
                 progress,
             )
             ordering = (
-                self._learn_order(seen, tree, found, held_out, run, progress)
+                self._learn_order(seen, tree, found, held_out, words, run, progress)
                 if order_from is None
                 else order_from.ordering_
             )
@@ -137,6 +140,7 @@ class Learning(Predicting):
             else found.slot_documents
         )
         self.ordering_, self.senses_ = ordering, senses
+        self.name_words_ = words if ordering is not None and ordering.knows_names else None
         self.label_names_ = self.feature_names_ = None
         self.n_documents_, self.n_features_in_ = documents.shape
         self.layout_, self.seen_layout_ = documents.layout, found.seen.layout
@@ -194,6 +198,7 @@ class Learning(Predicting):
         tree: LabelTree,
         found: Disentangled,
         parts: list[npt.NDArray[np.int64]],
+        words: NameWords | None,
         run: Run,
         progress: Progress,
     ) -> LabelOrdering | None:
@@ -209,6 +214,7 @@ class Learning(Predicting):
             beam_size=self.beam_of_all_trees,
             merge=self.merge,
             ranker=found.ranker,
+            words=words,
         )
         with progress.phase(phases.ORDERING, len(parts) * found.clusters.n_slots) as step:
             ordering = order_by_held_out(documents, drafting, run.reporting_to(step))

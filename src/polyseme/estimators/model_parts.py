@@ -11,7 +11,9 @@ import numpy.typing as npt
 from polyseme.backbones.protocols import ModelShape, Stores
 from polyseme.estimators.parameters import check_parameters
 from polyseme.files.stored_model import Contents, StoredModel
+from polyseme.ordering.facts import FACTS
 from polyseme.ordering.label_ordering import LabelOrdering
+from polyseme.ordering.name_words import NameWords
 from polyseme.partition.label_clusters import LabelClusters
 from polyseme.partition.label_tree import LabelTree
 from polyseme.senses.layer import SenseLayer
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
     from polyseme.estimators.partitioned import PartitionedClassifier
 
 __all__ = ["contents_of", "restore"]
+
+FACTS_OF_FORMAT_4 = 7  # all but names
 
 
 def contents_of(model: PartitionedClassifier) -> Contents:
@@ -51,6 +55,9 @@ def contents_of(model: PartitionedClassifier) -> Contents:
     if model.ordering_ is not None:
         found = model.ordering_.to_arrays()
         arrays.update({f"ordering.{key}": array for key, array in found.items()})
+    if model.name_words_ is not None:
+        found = model.name_words_.to_arrays()
+        arrays.update({f"ordering.names.{key}": array for key, array in found.items()})
     layer = model.senses_
     if layer is not None:
         arrays.update({f"senses.{key}": array for key, array in layer.to_arrays().items()})
@@ -74,7 +81,10 @@ def contents_of(model: PartitionedClassifier) -> Contents:
         "updates": model.updates_,
         "ordering": None
         if model.ordering_ is None
-        else {"n_documents": model.ordering_.n_documents},
+        else {
+            "n_documents": model.ordering_.n_documents,
+            "has_names": model.name_words_ is not None,
+        },
         "senses": None if layer is None else layer.describe(),
     }
     names = {"labels": model.label_names_, "features": model.feature_names_}
@@ -103,7 +113,7 @@ def restore(model: PartitionedClassifier, stored: StoredModel) -> None:
     model.label_names_ = stored.names_of("labels", n_labels)
     model.feature_names_ = stored.names_of("features", n_features)
 
-    model.ordering_ = _ordering(stored)
+    model.ordering_, model.name_words_ = _ordering(stored, n_labels, model.layout_[0])
     model.senses_ = _senses(model, stored)
 
     model.matcher_, model.ranker_ = model.make_matcher(), model.make_ranker()
@@ -173,14 +183,21 @@ def _clusters(stored: StoredModel, n_labels: int, n_clusters: int) -> LabelClust
     return clusters
 
 
-def _ordering(stored: StoredModel) -> LabelOrdering | None:
+def _ordering(
+    stored: StoredModel, n_labels: int, n_sparse: int
+) -> tuple[LabelOrdering | None, NameWords | None]:
     described = stored.description.get("ordering")
     if described is None:  # left out, or of a format that knew none
-        return None
-    n_documents = described.get("n_documents") if isinstance(described, dict) else None
-    if type(n_documents) is not int or n_documents < 0:
+        return None, None
+    described = described if isinstance(described, dict) else {}
+    n_documents = described.get("n_documents")
+    has_names = described.get("has_names", False)
+    if type(n_documents) is not int or n_documents < 0 or type(has_names) is not bool:
         raise stored.damaged("its description of the ordering is not one")
-    return LabelOrdering.restore(stored.part("ordering"), n_documents)
+    part = stored.part("ordering")
+    words = NameWords.restore(part.part("names"), n_labels, n_sparse) if has_names else None
+    n_facts = len(FACTS) if "has_names" in described else FACTS_OF_FORMAT_4
+    return LabelOrdering.restore(part, n_documents, n_facts), words
 
 
 def _senses(model: PartitionedClassifier, stored: StoredModel) -> SenseLayer | None:

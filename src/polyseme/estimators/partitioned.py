@@ -33,6 +33,7 @@ from polyseme.inputs.labels import check_labels, refuse_mostly_absent_labels
 from polyseme.inputs.names import Names
 from polyseme.machine.old_names import knows_old_names, refuse_old_names
 from polyseme.machine.progress import Progress
+from polyseme.ordering.name_words import NameWords
 from polyseme.partition.assignment import METHODS
 from polyseme.partition.merging import MERGES
 from polyseme.partition.training_rows import TRAINING_ROWS
@@ -137,6 +138,9 @@ class PartitionedClassifier(Learning):
         slots were chosen; without re-assignment, all of the label's.
     ordering_ : LabelOrdering or None
         The learned order of a document's best labels; None for the bare product.
+    name_words_ : NameWords or None
+        The words of the names of labels, if that order goes by how much of a name stands in a
+        document.
     senses_ : SenseLayer or None
         The senses of the labels; see `polyseme.senses`.
     assignments_ : list of dict
@@ -282,7 +286,8 @@ class PartitionedClassifier(Learning):
         label_names : sequence of str, optional
             Names for the columns of Y.
         feature_names : sequence of str, optional
-            Names for the columns of X, so that senses can be explained.
+            Names for the columns of X, so that senses can be explained, and that the order of
+            labels can tell how much of a label's name stands in a document.
         hierarchy : LabelHierarchy, optional
             A tree of the labels from outside, in the place of the one that `tree`, `branching`
             and `max_leaf_size` would make. Labels are in it by name, or by column of Y where they
@@ -311,7 +316,11 @@ class PartitionedClassifier(Learning):
                 "that one; leave out one of them."
             )
         given = None if outside is None else outside.tree_of(labels.n_columns, names)
-        self._learn(documents, labels, Progress(enabled=bool(self.verbose)), order_from, given)
+        words = None
+        if self.ordering == "learned":
+            words = NameWords.of(names_of_labels, names_of_features, documents.layout[0])
+        progress = Progress(enabled=bool(self.verbose))
+        self._learn(documents, labels, progress, order_from, given, words)
         self._note_column_names(X, reset=True)
         if names_of_features is None and hasattr(self, "feature_names_in_"):
             names_of_features = Names.from_list(self.feature_names_in_)

@@ -23,6 +23,7 @@ from polyseme.machine.threads import count_jobs
 from polyseme.metrics import precision_at_k, propensities
 from polyseme.ordering.facts import MOST_CANDIDATES, log_counts, log_lengths
 from polyseme.ordering.label_ordering import CountedOrdering, LabelOrdering
+from polyseme.ordering.name_words import NameWords
 from polyseme.partition.label_clusters import LabelClusters
 from polyseme.partition.merging import merge_slots
 from polyseme.training.disentangle import what_the_ranker_sees
@@ -47,6 +48,7 @@ class Predicting(BaseEstimator):  # type: ignore[misc]
     label_names_: Names | None
     layout_: tuple[int, int]
     ordering_: LabelOrdering | None
+    name_words_: NameWords | None
     label_counts_: npt.NDArray[np.int64]
     n_documents_: int
     trained_parameters_: dict[str, Any]
@@ -82,7 +84,8 @@ class Predicting(BaseEstimator):  # type: ignore[misc]
         # As it was in training, whatever was set since.
         favoured = self.trained_parameters_.get("favour_rare", self.favour_rare)
         bonus = log_rarity(self.label_counts_, self.n_documents_, favoured)
-        return CountedOrdering(self.ordering_, log_counts(self.label_counts_), bonus)
+        counts = log_counts(self.label_counts_)
+        return CountedOrdering(self.ordering_, counts, bonus, self.name_words_)
 
     def _check(self, X: Any) -> Documents:
         if not hasattr(self, "clusters_"):
@@ -163,6 +166,7 @@ class Predicting(BaseEstimator):  # type: ignore[misc]
             self.merge,
             self._run(),
             n=None if k is None else min(max(k, MOST_CANDIDATES), self.n_labels_),
+            words=counted.words,
         )
         labels, scores = counted.ordering.ordered(
             candidates, log_lengths(documents), counted.bonus

@@ -38,7 +38,7 @@ __all__ = [
     "save_model",
 ]
 
-FORMAT_VERSION = 4
+FORMAT_VERSION = 5
 
 _FORMAT = "polyseme"
 _MANIFEST = "model.json"

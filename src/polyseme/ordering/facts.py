@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from polyseme.inputs.documents import Documents
 from polyseme.inputs.sparse_rows import SparseRows
+from polyseme.ordering.name_words import NameWords
 from polyseme.partition.label_clusters import LabelClusters
 from polyseme.partition.merging import merge_slots
 
@@ -35,6 +36,7 @@ FACTS = {
     "tempered": "logarithm of the sum of slots, with the root of their clusters' scores",
     "product": "logarithm of the sum of slots times clusters",
     "length": "logarithm of one more than the document's words",
+    "name": "how much of the label's name stands in the document",
 }
 PLACE_OF = {name: place for place, name in enumerate(FACTS)}
 # Candidates are put in order: so many, by their product, and of these no label whose product is
@@ -99,9 +101,10 @@ def candidates_of(
     slot_scores: SparseRows,
     clusters: LabelClusters,
     counts: Floats,
-    lengths: Floats,
+    documents: Documents,
     merge: str,
     n: int,
+    words: NameWords | None = None,
 ) -> Candidates:
     """Return the n best labels of each document with their facts.
 
@@ -111,9 +114,12 @@ def candidates_of(
     slot_scores : SparseRows, shape (n_documents, n_slots)
         Of the matched clusters, their scores multiplied in.
     counts : ndarray of float32, shape (n_labels,)
-    lengths : ndarray of float32, shape (n_documents,)
+    documents : Documents
+        What all of this is about.
     merge : str
         How the scores of a label's slots become the product that candidates are chosen by.
+    words : NameWords, optional
+        Without these nothing is known of names.
     """
     rows = np.repeat(np.arange(slot_scores.n_rows), np.diff(slot_scores.starts))
     scores = slot_scores.values.astype(np.float64)
@@ -141,7 +147,7 @@ def candidates_of(
         "reached": np.bincount(pair, minlength=n_pairs),
         "tempered": _log(np.bincount(pair, np.sqrt(path) * own, n_pairs)),
         "product": _log(np.bincount(pair, scores, n_pairs)),
-        "length": lengths[pair_rows],
+        "length": log_lengths(documents)[pair_rows],
     }
     order = np.lexsort((merged.columns, -merged.values, pair_rows))
     place = np.arange(n_pairs) - merged.starts[pair_rows]  # rows stay together in the order
@@ -152,8 +158,11 @@ def candidates_of(
     found = np.full((merged.n_rows, n), -1, dtype=np.int32)
     facts = np.zeros((merged.n_rows, n, len(FACTS)), dtype=np.float32)
     found[pair_rows[kept], place] = merged.columns[kept]
-    for i, name in enumerate(FACTS):
-        facts[pair_rows[kept], place, i] = columns[name][kept]
+    for name, column in columns.items():
+        facts[pair_rows[kept], place, PLACE_OF[name]] = column[kept]
+    if words is not None:
+        found_words = words.found(documents, pair_rows[kept], merged.columns[kept])
+        facts[pair_rows[kept], place, PLACE_OF["name"]] = found_words
     return Candidates(found, facts, np.minimum(n_near, min(n, MOST_CANDIDATES)))
 
 

@@ -10,7 +10,8 @@ import numpy.typing as npt
 
 from polyseme import _native
 from polyseme.files.stored_model import StoredModel
-from polyseme.ordering.facts import FACTS, Candidates
+from polyseme.ordering.facts import FACTS, PLACE_OF, Candidates
+from polyseme.ordering.name_words import NameWords
 
 __all__ = ["TABLES", "CountedOrdering", "LabelOrdering", "places_between"]
 
@@ -28,6 +29,8 @@ TABLES: tuple[tuple[str, ...], ...] = (
     ("count", "path"),
     ("length", "count"),
     ("reached", "slot"),
+    ("name",),
+    ("count", "name"),
 )
 N_CURVE = 4
 LEAST_LOG_ODDS = -80.0  # of what is found: single precision still tells it from impossible
@@ -48,9 +51,9 @@ class LabelOrdering:
     Attributes
     ----------
     knots : tuple of ndarray of float32
-        Of each fact, ascending, one at least.
+        Of each fact, ascending, one at least; of 'name' none where names tell nothing.
     tables : tuple of ndarray of float32
-        One for each of `TABLES`; the axes are the knots of its facts.
+        One for each of `TABLES`; the axes are the knots of its facts, so that some may be empty.
     curve : ndarray of float32, shape (4,)
         Factors of the label's value, of the logarithm of the sum of all candidates' exponentials,
         and of the length; and a constant.
@@ -78,9 +81,12 @@ class LabelOrdering:
         places = {
             name: places_between(by_name[name], knots)
             for name, knots in zip(FACTS, self.knots, strict=True)
+            if len(knots)
         }
         found: Doubles = by_name["product"].astype(np.float64)
         for names, table in zip(TABLES, self.tables, strict=True):
+            if table.size == 0:
+                continue
             (below, above, share), *others = (places[name] for name in names)
             if others:
                 low, high, other_share = others[0]
@@ -140,6 +146,11 @@ class LabelOrdering:
         )
 
     @property
+    def knows_names(self) -> bool:
+        """Whether it matters how much of a label's name stands in a document."""
+        return len(self.knots[PLACE_OF["name"]]) > 0
+
+    @property
     def is_bounded(self) -> bool:
         """Whether all numbers are such as can be stored."""
         arrays = (*self.knots, *self.tables, self.curve)
@@ -158,14 +169,19 @@ class LabelOrdering:
         }
 
     @classmethod
-    def restore(cls, stored: StoredModel, n_documents: int) -> LabelOrdering:
-        """Return what was stored, after checking all of it."""
+    def restore(
+        cls, stored: StoredModel, n_documents: int, n_facts: int = len(FACTS)
+    ) -> LabelOrdering:
+        """Return what was stored, after checking all of it.
+
+        Earlier formats had fewer facts, the first `n_facts`.
+        """
         knots = stored.array("knots", np.float32, (None,))
-        starts = stored.starts("knot_starts", last=len(knots), length=len(FACTS) + 1)
-        if (np.diff(starts) < 1).any():
+        starts = stored.starts("knot_starts", last=len(knots), length=n_facts + 1)
+        if (np.diff(starts)[: PLACE_OF["name"]] < 1).any():
             raise stored.damaged("a fact of its ordering has no knots")
         stored.in_range("knots", -LARGEST, LARGEST)
-        of_fact = tuple(np.split(knots, starts[1:-1]))
+        of_fact = tuple(np.split(knots, starts[1 : len(FACTS)]))
         if any((np.diff(own) <= 0).any() for own in of_fact):
             raise stored.damaged("the knots of its ordering must ascend")
         shapes = table_shapes(of_fact)
@@ -189,16 +205,22 @@ class CountedOrdering(NamedTuple):
         See `polyseme.ordering.facts.log_counts`.
     bonus : ndarray of float32, shape (n_labels,), optional
         See `LabelOrdering.ordered`.
+    words : NameWords, optional
+        The words of their names.
     """
 
     ordering: LabelOrdering
     counts: Floats
     bonus: Floats | None = None
+    words: NameWords | None = None
 
     def native(self) -> _native.LabelOrdering:
         """Return the native twin."""
         return _native.LabelOrdering(
-            **self.ordering.to_arrays(), label_counts=self.counts, label_bonus=self.bonus
+            **self.ordering.to_arrays(),
+            label_counts=self.counts,
+            label_bonus=self.bonus,
+            names=None if self.words is None else self.words.native(),
         )
 
 

@@ -53,7 +53,7 @@ def learn_ordering(candidates: Candidates, truth: SparsePattern) -> LabelOrderin
     if min(is_right.sum(), (~is_right).sum()) < FEWEST_HITS or not np.isfinite(facts).all():
         return None
     with threadpool_limits(limits=1, user_api="blas"):  # the same sums for any number of threads
-        knots = tuple(_knots(facts[:, i], is_right) for i in range(len(FACTS)))
+        knots = tuple(_knots(name, facts[:, i], is_right) for i, name in enumerate(FACTS))
         basis = _basis(facts, knots)
         product = facts[:, PLACE_OF["product"]].astype(np.float64)
         weights = _first_true(basis, product, is_right, document)
@@ -70,9 +70,15 @@ def learn_ordering(candidates: Candidates, truth: SparsePattern) -> LabelOrderin
 
 
 def _knots(
-    values: npt.NDArray[np.float32], is_right: npt.NDArray[np.bool_]
+    fact: str, values: npt.NDArray[np.float32], is_right: npt.NDArray[np.bool_]
 ) -> npt.NDArray[np.float32]:
-    """Return knots where values are, most of them where right labels are."""
+    """Return knots where values are, most of them where right labels are.
+
+    What is known of names is one of a few things, or the same of all labels: then it has no knots.
+    """
+    if fact == "name":
+        kinds = np.unique(values)
+        return kinds if len(kinds) > 1 else kinds[:0]
     n_of_all = N_KNOTS // 2
     found = np.unique(
         np.concatenate(
@@ -98,10 +104,13 @@ def _basis(
     places = {
         name: places_between(facts[:, i], own)
         for i, (name, own) in enumerate(zip(FACTS, knots, strict=True))
+        if len(own)
     }
     n_knots = {name: len(own) for name, own in zip(FACTS, knots, strict=True)}
     columns, shares, offset = [], [], 0
     for names in TABLES:
+        if not all(n_knots[name] for name in names):
+            continue
         entries = [(np.zeros(n, dtype=np.int64), np.ones(n))]
         size = 1
         for name in names:

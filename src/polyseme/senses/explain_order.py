@@ -21,7 +21,7 @@ LEAST_EFFECT = 0.05  # what is less hardly counts
 LEAST_SHOWN = 1e-4
 
 # The other facts follow from these, or are the same for all candidates.
-EXPLAINED = ("path", "slot", "reached", "count")
+EXPLAINED = ("path", "slot", "reached", "count", "name")
 # What makes a label's two sums over clusters larger: the share of its logarithm in 'tempered',
 # which has the root of the cluster's score; in 'product' it is whole.
 IN_SUMS = {"path": 0.5, "slot": 1.0, "reached": 1.0}
@@ -37,6 +37,21 @@ COMPARED = {
     ),
 }
 
+OWN_NAME = (
+    "it has no name in words",
+    "nothing of its name is in the text",
+    "up to half of its name is in the text",
+    "more than half of its name is in the text",
+    "every word of its name is in the text",
+)
+TYPICAL_NAME = (
+    "the typical candidate has none in words",
+    "of the typical candidate's nothing",
+    "of the typical candidate's up to half",
+    "of the typical candidate's more than half",
+    "of the typical candidate's every word",
+)
+
 
 @dataclass(frozen=True)
 class OrderEffect:
@@ -44,11 +59,13 @@ class OrderEffect:
 
     Attributes
     ----------
-    fact : {'path', 'slot', 'reached', 'count'}
+    fact : {'path', 'slot', 'reached', 'count', 'name'}
         How well its best cluster fits, how clearly its own words speak there, in how many of its
-        clusters it was reached, or how often training documents have it.
+        clusters it was reached, how often training documents have it, or how much of its name
+        stands in the document.
     value, typical : float
-        The same as a score or a number, of the label and of the median candidate.
+        The same as a score or a number, of the label and of the median candidate; for a name the
+        number from 0, none known, and 1, nothing of it, to 4, every word.
     amount : float
         What the label would lose, in log-odds, if it were as typical in this, with all that
         follows for its sums over clusters, and the same in all else. Below zero it would gain.
@@ -116,13 +133,19 @@ class DocumentOrder:
     ) -> None:
         self._clusters, self._ordering = model.clusters_, counted.ordering
         self._favours_rare = counted.bonus is not None
-        lengths = log_lengths(document)
         n_most = max(1, len(slots.columns))
         found = candidates_of(
-            matched, slots, model.clusters_, counted.counts, lengths, model.merge, n_most
+            matched,
+            slots,
+            model.clusters_,
+            counted.counts,
+            document,
+            model.merge,
+            n_most,
+            counted.words,
         )
         labels, probabilities = (
-            row[0] for row in counted.ordering.ordered(found, lengths, counted.bonus)
+            row[0] for row in counted.ordering.ordered(found, log_lengths(document), counted.bonus)
         )
         n_labels = int((labels >= 0).sum())
         self.scores: dict[int, float] = dict(
@@ -178,7 +201,7 @@ class DocumentOrder:
 
 def _for_people(fact: str, value: float) -> float:
     """Return a number of documents or clusters, or a score."""
-    if fact == "reached":
+    if fact in ("reached", "name"):
         return value
     if fact == "count":
         return float(round(np.expm1(value)))
@@ -195,6 +218,8 @@ def _comparison(fact: str, value: float, typical: float, n_clusters: int) -> str
         documents = "training document" if value == 1 else "training documents"
         how = "more than" if value > typical else "fewer than"
         return f"given to {value:,.0f} {documents}, {how} the typical candidate ({typical:,.0f})"
+    if fact == "name":
+        return f"{OWN_NAME[int(value)]}, {TYPICAL_NAME[int(typical)]}"
     says, more, less, alike = COMPARED[fact]
     own, other = _shown(value), _shown(typical)
     if own == other:

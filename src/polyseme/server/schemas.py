@@ -224,13 +224,14 @@ class OrderEffectPart(BaseModel):
     """What one fact did for a label.
 
     A fact is how well the label's best cluster fits (`path`), how clearly its own words speak
-    there (`slot`), in how many of its clusters it was reached (`reached`), or how many training
-    documents have it (`count`). `value` is that of the label, `typical` that of the median of the
-    document's candidates. `amount`, in log-odds, is what the label would lose if it were as
-    typical in this; below zero it would gain. `sentence` says it all.
+    there (`slot`), in how many of its clusters it was reached (`reached`), how many training
+    documents have it (`count`), or how much of its name stands in the document (`name`: from 0,
+    none known, and 1, nothing of it, to 4, every word). `value` is that of the label, `typical`
+    that of the median of the document's candidates. `amount`, in log-odds, is what the label would
+    lose if it were as typical in this; below zero it would gain. `sentence` says it all.
     """
 
-    fact: Literal["path", "slot", "reached", "count"]
+    fact: Literal["path", "slot", "reached", "count", "name"]
     value: float
     typical: float
     amount: float

@@ -22,10 +22,10 @@ from polyseme.ordering.facts import (
     Candidates,
     candidates_of,
     log_counts,
-    log_lengths,
 )
 from polyseme.ordering.label_ordering import LabelOrdering
 from polyseme.ordering.learning import FEWEST_HITS, learn_ordering
+from polyseme.ordering.name_words import NameWords
 from polyseme.partition.label_clusters import LabelClusters
 from polyseme.partition.label_tree import LabelTree
 from polyseme.partition.training_rows import cluster_targets
@@ -63,6 +63,8 @@ class Drafting:
     merge : str
     ranker : Ranker, optional
         The one that was trained. A draft that it kept stands for one of our own.
+    words : NameWords, optional
+        The words of the names of labels.
     """
 
     make_matcher: Callable[[], Matcher]
@@ -73,6 +75,7 @@ class Drafting:
     beam_size: int
     merge: str
     ranker: Ranker | None = None
+    words: NameWords | None = None
 
     @property
     def kept_draft(self) -> Ranker | None:
@@ -170,11 +173,19 @@ def _candidates_of_part(
     if isinstance(matcher, Fuses) and seen is some:
         walk = matcher.fused_with(ranker, task.clusters)
         if walk is not None:
-            return walk.candidates(unseen, how.beam_size, how.merge, counts, quiet)
+            return walk.candidates(unseen, how.beam_size, how.merge, counts, quiet, how.words)
     return Candidates.stack(
         [
             candidates_by_parts(
-                matcher, ranker, task.clusters, block, counts, how.beam_size, how.merge, quiet
+                matcher,
+                ranker,
+                task.clusters,
+                block,
+                counts,
+                how.beam_size,
+                how.merge,
+                quiet,
+                words=how.words,
             )
             for block in unseen.blocks(ROWS_AT_ONCE)
         ]
@@ -198,6 +209,7 @@ def candidates_by_parts(
     run: Run,
     *,
     n: int | None = MOST_CANDIDATES,
+    words: NameWords | None = None,
 ) -> Candidates:
     """Return candidates of a matcher and a ranker of any kind; for a block of documents.
 
@@ -207,8 +219,10 @@ def candidates_by_parts(
         See `log_counts`.
     n : int, optional
         How many; None for all labels that are reached.
+    words : NameWords, optional
+        The words of the names of labels.
     """
     matched = matcher.match(documents, beam_size, run)
     scores = ranker.score(what_the_ranker_sees(matcher, documents, run), matched, clusters, run)
     most = int(np.diff(scores.starts).max(initial=1)) if n is None else n
-    return candidates_of(matched, scores, clusters, counts, log_lengths(documents), merge, most)
+    return candidates_of(matched, scores, clusters, counts, documents, merge, most, words)

@@ -25,6 +25,7 @@ from polyseme.inputs.labels import check_labels
 from polyseme.inputs.names import Names
 from polyseme.inputs.sparse_rows import SparsePattern, SparseRows
 from polyseme.machine.progress import Progress
+from polyseme.ordering.name_words import NameWords
 from polyseme.partition.co_occurrence import co_occurrence
 from polyseme.partition.label_clusters import LabelClusters
 from polyseme.partition.placing import Placing, place_labels
@@ -267,6 +268,10 @@ def update_stacked(
         {"n_documents": update.n_documents, "n_labels": update.n_labels},
     ]
     grown.senses_ = senses
+    if model.name_words_ is not None:
+        grown.name_words_ = NameWords.of(
+            grown.label_names_, grown.feature_names_, grown.layout_[0]
+        )
     grown._make_walk()
     return grown, replace(update, full_training_due=_reasons(grown, update))
 

@@ -16,6 +16,7 @@ from polyseme.inputs.sparse_rows import SparseRows
 from polyseme.machine.run import Run
 from polyseme.ordering.facts import FACTS, MOST_CANDIDATES, Candidates
 from polyseme.ordering.label_ordering import CountedOrdering
+from polyseme.ordering.name_words import NameWords
 from polyseme.partition.label_clusters import LabelClusters
 
 __all__ = ["LinearWalk"]
@@ -61,10 +62,12 @@ class LinearWalk:
         merge: str,
         counts: npt.NDArray[np.float32],
         run: Run,
+        words: NameWords | None = None,
     ) -> Candidates:
         """Return the labels of each document with the best products, and their facts."""
+        names = None if words is None else words.native()
         labels, facts = self.predictor.candidates(
-            documents, beam_size, merge, counts, run.n_threads, run.progress
+            documents, beam_size, merge, counts, names, run.n_threads, run.progress
         )
         shape = documents.n_rows, MOST_CANDIDATES
         labels = labels.reshape(shape)

@@ -19,6 +19,7 @@ from polyseme.inputs.sparse_rows import SparseRows
 from polyseme.machine.run import Run
 from polyseme.ordering.facts import Candidates
 from polyseme.ordering.label_ordering import CountedOrdering
+from polyseme.ordering.name_words import NameWords
 from polyseme.partition.label_clusters import LabelClusters
 
 __all__ = ["EncodedTreeMatcher", "EncodedWalk"]
@@ -111,9 +112,11 @@ class EncodedWalk:
         merge: str,
         counts: npt.NDArray[np.float32],
         run: Run,
+        words: NameWords | None = None,
     ) -> Candidates:
         """Return the labels of each document with the best products, and their facts."""
-        return self.walk.candidates(self._of(documents, run), beam_size, merge, counts, run)
+        seen = self._of(documents, run)
+        return self.walk.candidates(seen, beam_size, merge, counts, run, words)
 
     def top_k(self, documents: Documents, beam_size: int, k: int, merge: str, run: Run) -> TopK:
         """Return the k best labels of each document, padded with -1, and their scores."""
