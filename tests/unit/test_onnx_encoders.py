@@ -153,7 +153,7 @@ def test_an_encoder_can_be_sent_to_another_process(encoder):
 
 def test_a_quantized_model_suggests_nearly_the_same_and_leaves_the_first_alone(text_model):
     before = text_model.suggest(TEST.texts, limit=1, threshold=0)
-    for precision, least in (("float32", 1.0), ("int8", 0.9)):
+    for precision, least in (("float32", 0.95), ("int8", 0.9)):
         quick = polyseme.quantize(text_model, precision)
         after = quick.suggest(TEST.texts, limit=1, threshold=0)
         same = [one[0].label == other[0].label for one, other in zip(before, after, strict=True)]

@@ -126,7 +126,10 @@ class OnnxEncoder:
             options.add_session_config_entry("session.intra_op.allow_spinning", "0")
             try:
                 session = runtime.InferenceSession(
-                    self.graph.tobytes(), options, providers=["CPUExecutionProvider"]
+                    self.graph.tobytes(),
+                    options,
+                    providers=["CPUExecutionProvider"],
+                    enable_fallback=0,  # another try would be the same, and be printed
                 )
             except Exception as error:  # the library has many kinds of its own
                 raise ValueError(

@@ -176,11 +176,11 @@ class _Int8Graph:
         self._nodes: list[Any] = []
         self._known: set[str] = set()
         self._new: dict[str, Array] = {
-            "int8.share": np.float32(1 / VALUE_STEPS),
-            "int8.least": np.float32(np.finfo(np.float32).tiny),
-            "int8.one": np.float32(1),
-            "int8.middle": np.uint8(MIDDLE),
-            "int8.zero": np.int8(0),
+            "int8.share": np.array(1 / VALUE_STEPS, dtype=np.float32),
+            "int8.least": np.array(np.finfo(np.float32).tiny, dtype=np.float32),
+            "int8.one": np.array(1, dtype=np.float32),
+            "int8.middle": np.array(MIDDLE, dtype=np.uint8),
+            "int8.zero": np.array(0, dtype=np.int8),
         }
 
     def add(self, node: Any) -> None:
@@ -242,8 +242,7 @@ class _Int8Graph:
         self._graph.node.extend(self._nodes)
         self._graph.initializer.extend(kept)
         self._graph.initializer.extend(
-            self._onnx.numpy_helper.from_array(np.asarray(array), name)
-            for name, array in self._new.items()
+            self._onnx.numpy_helper.from_array(array, name) for name, array in self._new.items()
         )
 
 
