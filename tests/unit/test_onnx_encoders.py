@@ -327,6 +327,24 @@ def test_a_precision_that_is_not_there_is_refused(torch_encoder):
         in_onnx(torch_encoder, "int4")
 
 
+def test_an_encoder_that_cannot_be_exported_is_named(torch_encoder, monkeypatch):
+    def fail(*arguments, **options):
+        raise RuntimeError("there is no such operation.\nA long story follows.")
+
+    monkeypatch.setattr("torch.onnx.export", fail)
+    with pytest.raises(ValueError, match=r"to ONNX: there is no such operation\.$"):
+        in_onnx(torch_encoder)
+
+
+def test_a_graph_that_does_not_give_what_torch_gives_is_refused(torch_encoder, monkeypatch):
+    def pooled_otherwise(states, is_token, pooling):
+        return states[:, 0]
+
+    monkeypatch.setattr("polyseme.backbones.transformer.onnx_export.pool", pooled_otherwise)
+    with pytest.raises(ValueError, match="its graph gives other embeddings than torch does"):
+        in_onnx(torch_encoder)
+
+
 @pytest.mark.parametrize("missing", ["onnx", "onnxruntime"])
 def test_a_missing_extra_is_named(torch_encoder, encoders, tmp_path, monkeypatch, missing):
     contents = encoders["int8"].contents()

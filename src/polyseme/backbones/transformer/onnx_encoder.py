@@ -17,7 +17,7 @@ from polyseme.files.stored_model import Contents, StoredModel
 from polyseme.machine.run import Run
 from polyseme.machine.threads import count_threads
 
-__all__ = ["INPUTS", "INT8_PRODUCT", "MOST_BYTES", "OUTPUT", "PRECISIONS", "OnnxEncoder"]
+__all__ = ["INPUTS", "INT8_PRODUCT", "OUTPUT", "PRECISIONS", "OnnxEncoder", "what_is_wrong"]
 
 PRECISIONS = ("int8", "float32")
 INPUTS, OUTPUT = ("ids", "mask"), "vectors"
