@@ -14,6 +14,7 @@ import json
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -28,6 +29,7 @@ from polyseme.inputs.documents import Documents
 from polyseme.machine.run import Run
 
 KINDS = {"plain": {"copies": 1, "rounds": 0}, "copies": {"copies": 2}}
+BARE = {"ordering": "product", "senses": "none", "n_jobs": 1, "verbose": 0}
 RUN = Run(n_threads=1)
 
 
@@ -61,30 +63,27 @@ def measured(
     """Return seconds of training and milliseconds of inference, and what copies add to them."""
 
     def fitted(kind: str) -> XTransformer:
-        how = {"ordering": "product", "senses": "none", "n_jobs": 1, "verbose": 0}
-        model = XTransformer(
-            options.encoder, work_folder=work, **how, **KINDS[kind], **options.settings
-        )
-        return model.fit(train, Y)
+        how: dict[str, Any] = {**BARE, **KINDS[kind], **options.settings, "work_folder": work}
+        return XTransformer(options.encoder, **how).fit(train, Y)
 
     say("training all of it")
-    whole, model = seconds_of(lambda: fitted("plain"))
+    whole, model = seconds_of(partial(fitted, "plain"))
     models: dict[str, XTransformer] = {}
     linear: dict[str, list[float]] = {kind: [] for kind in KINDS}
     for i in range(options.rounds):
         say(f"training linear parts, round {i + 1} of {options.rounds}")
         for kind in KINDS:
-            taken, models[kind] = seconds_of(lambda kind=kind: fitted(kind))
+            taken, models[kind] = seconds_of(partial(fitted, kind))
             linear[kind].append(taken)
     say("encoding test documents")
     encoder = model.features_.encoder
     assert test.texts is not None
-    encoding, _ = seconds_of(lambda: encoder.embed(test.texts, RUN))
+    encoding, _ = seconds_of(partial(encoder.embed, test.texts, RUN))
     seen = model.features_.of(test, RUN, keep=True)
     walking: dict[str, list[float]] = {kind: [] for kind in KINDS}
     for _ in range(options.rounds):
         for kind, one in models.items():
-            walking[kind].append(seconds_of(lambda one=one: walked(one, seen))[0])
+            walking[kind].append(seconds_of(partial(walked, one, seen))[0])
     ms = 1000 / test.n_rows
     extra = median(linear["copies"]) - median(linear["plain"])
     later = ms * (median(walking["copies"]) - median(walking["plain"]))

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import copy
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
+
+from sklearn.utils.validation import check_is_fitted
 
 from polyseme.backbones.transformer.matcher import EncodedTreeMatcher
 from polyseme.backbones.transformer.onnx_export import in_onnx
@@ -46,16 +48,17 @@ def quantize(model: Model, precision: str = "int8") -> Model:
         raise ValueError(
             f"{type(classifier).__name__} has no encoder to quantize; an XTransformer has one."
         )
+    check_is_fitted(classifier, "clusters_")
     changed = _changed(classifier, precision)
     if classifier is model:
-        return changed  # type: ignore[return-value]
-    found: Any = copy.copy(model)
-    found.classifier_ = changed
-    return found  # type: ignore[no-any-return]
+        return cast(Model, changed)
+    around: Any = copy.copy(model)
+    around.classifier_ = changed
+    return cast(Model, around)
 
 
 def _changed(model: XTransformer, precision: str) -> XTransformer:
-    found = copy.copy(model)
+    found: Any = copy.copy(model)
     members = getattr(model, "members_", [])
     if members:
         encoders = [member.features_.encoder for member in members]
@@ -69,6 +72,7 @@ def _changed(model: XTransformer, precision: str) -> XTransformer:
     else:
         before = model.features_
         found.features_ = replace(before, encoder=in_onnx(before.encoder, precision), store=None)
-        found.matcher_ = EncodedTreeMatcher(found.features_, model.matcher_.linear)  # type: ignore[attr-defined]
+        found.matcher_ = EncodedTreeMatcher(found.features_, found.matcher_.linear)
     found._make_walk()
-    return found
+    changed: XTransformer = found
+    return changed

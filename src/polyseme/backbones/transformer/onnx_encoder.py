@@ -17,7 +17,7 @@ from polyseme.files.stored_model import Contents, StoredModel
 from polyseme.machine.run import Run
 from polyseme.machine.threads import count_threads
 
-__all__ = ["INPUTS", "INT8_PRODUCT", "MOST_BYTES", "OUTPUT", "PRECISIONS", "OnnxEncoder"]
+__all__ = ["INPUTS", "INT8_PRODUCT", "OUTPUT", "PRECISIONS", "OnnxEncoder", "what_is_wrong"]
 
 PRECISIONS = ("int8", "float32")
 INPUTS, OUTPUT = ("ids", "mask"), "vectors"
@@ -126,7 +126,10 @@ class OnnxEncoder:
             options.add_session_config_entry("session.intra_op.allow_spinning", "0")
             try:
                 session = runtime.InferenceSession(
-                    self.graph.tobytes(), options, providers=["CPUExecutionProvider"]
+                    self.graph.tobytes(),
+                    options,
+                    providers=["CPUExecutionProvider"],
+                    enable_fallback=0,  # another try would be the same, and be printed
                 )
             except Exception as error:  # the library has many kinds of its own
                 raise ValueError(

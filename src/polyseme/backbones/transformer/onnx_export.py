@@ -15,10 +15,10 @@ from polyseme.backbones.transformer.encoders import Encoder
 from polyseme.backbones.transformer.onnx_encoder import (
     INPUTS,
     INT8_PRODUCT,
-    MOST_BYTES,
     OUTPUT,
     PRECISIONS,
     OnnxEncoder,
+    what_is_wrong,
 )
 from polyseme.backbones.transformer.transformer import TransformerEncoder, pool
 from polyseme.machine.run import Run
@@ -59,40 +59,43 @@ def in_onnx(encoder: Encoder, precision: str = "int8") -> OnnxEncoder:
         raise ValueError(
             f"the encoder {encoder.name} {what}; only transformers are exported to ONNX."
         )
-    graph = _exported(encoder)
-    made = OnnxEncoder(
-        np.frombuffer(graph, dtype=np.uint8),
+    floats = TransformerEncoder(
+        copy.deepcopy(encoder.network),
         encoder.tokens,
+        encoder.pooling,
         encoder.name,
-        "float32",
-        encoder.n_dimensions,
+        device="cpu",
+        precision="float32",
     )
-    _compare(made, encoder)
-    if precision == "float32":
-        return made
-    return OnnxEncoder(
-        np.frombuffer(_in_int8(graph), dtype=np.uint8),
-        encoder.tokens,
-        encoder.name,
-        precision,
-        encoder.n_dimensions,
-    )
+    graph = _exported(floats)
+    _compare(_made(graph, floats, "float32"), floats)
+    return _made(_in_int8(graph) if precision == "int8" else graph, floats, precision)
+
+
+def _made(content: bytes, encoder: TransformerEncoder, precision: str) -> OnnxEncoder:
+    graph = np.frombuffer(content, dtype=np.uint8)
+    wrong = what_is_wrong(graph)
+    if wrong:  # it would be refused when it is loaded
+        raise _not_exported(encoder, f"its graph {wrong}")
+    return OnnxEncoder(graph, encoder.tokens, encoder.name, precision, encoder.n_dimensions)
+
+
+def _not_exported(encoder: TransformerEncoder, why: str) -> ValueError:
+    return ValueError(f"the encoder {encoder.name} cannot be exported to ONNX: {why}.")
 
 
 def _exported(encoder: TransformerEncoder) -> bytes:
     """Follow two texts through the network, and write down what is computed."""
     torch = needed_library()
-    network = copy.deepcopy(encoder.network).to("cpu").eval()
-    pooling = encoder.pooling
 
     class Pooled(torch.nn.Module):  # type: ignore[misc, name-defined]
         def __init__(self) -> None:
             super().__init__()
-            self.network = network
+            self.network = encoder.network
 
         def forward(self, ids: Any, mask: Any) -> Any:
             states = self.network(input_ids=ids, attention_mask=mask).last_hidden_state
-            return pool(states, mask, pooling)
+            return pool(states, mask, encoder.pooling)
 
     ids, mask = (torch.from_numpy(array) for array in encoder.tokens.padded(_two_texts(encoder)))
     written = io.BytesIO()
@@ -101,7 +104,7 @@ def _exported(encoder: TransformerEncoder) -> bytes:
         with warnings.catch_warnings(), torch.no_grad():
             warnings.simplefilter("ignore")  # notes on how the exporter will be replaced
             torch.onnx.export(
-                Pooled(),
+                Pooled().eval(),
                 (ids, mask),
                 written,
                 input_names=list(INPUTS),
@@ -112,11 +115,7 @@ def _exported(encoder: TransformerEncoder) -> bytes:
             )
     except Exception as error:  # there is no end to what an exporter may raise
         lines = str(error).strip().splitlines() or [type(error).__name__]
-        raise ValueError(
-            f"the encoder {encoder.name} cannot be exported to ONNX: {lines[0]:.200}."
-        ) from error
-    if len(written.getvalue()) > MOST_BYTES:
-        raise ValueError(f"the encoder {encoder.name} has more than the 2 GiB of an ONNX file.")
+        raise _not_exported(encoder, lines[0][:200].rstrip(".")) from error
     return written.getvalue()
 
 
@@ -128,7 +127,7 @@ def _two_texts(encoder: TransformerEncoder) -> list[npt.NDArray[np.int32]]:
 def _compare(made: OnnxEncoder, encoder: TransformerEncoder) -> None:
     """Refuse a graph that fits the texts it was made from and no others."""
     chance = np.random.default_rng(0)
-    longest = min(encoder.tokens.max_tokens or 64, 64)
+    longest = encoder.tokens.max_tokens or 64
     texts = [
         chance.integers(0, encoder.tokens.n_tokens, length, dtype=np.int32)
         for length in (longest, 1, (longest + 1) // 2)
@@ -138,10 +137,7 @@ def _compare(made: OnnxEncoder, encoder: TransformerEncoder) -> None:
     for rows in ([0, 1, 2], [1]):
         found = made.embed_tokens([texts[row] for row in rows], run)
         if np.abs(found - expected[rows]).max() > TOLERANCE:
-            raise ValueError(
-                f"the encoder {encoder.name} cannot be exported to ONNX: what comes out gives "
-                "other embeddings than torch does."
-            )
+            raise _not_exported(encoder, "its graph gives other embeddings than torch does")
 
 
 def _in_int8(content: bytes) -> bytes:
@@ -176,11 +172,11 @@ class _Int8Graph:
         self._nodes: list[Any] = []
         self._known: set[str] = set()
         self._new: dict[str, Array] = {
-            "int8.share": np.float32(1 / VALUE_STEPS),
-            "int8.least": np.float32(np.finfo(np.float32).tiny),
-            "int8.one": np.float32(1),
-            "int8.middle": np.uint8(MIDDLE),
-            "int8.zero": np.int8(0),
+            "int8.share": np.array(1 / VALUE_STEPS, dtype=np.float32),
+            "int8.least": np.array(np.finfo(np.float32).tiny, dtype=np.float32),
+            "int8.one": np.array(1, dtype=np.float32),
+            "int8.middle": np.array(MIDDLE, dtype=np.uint8),
+            "int8.zero": np.array(0, dtype=np.int8),
         }
 
     def add(self, node: Any) -> None:
@@ -242,8 +238,7 @@ class _Int8Graph:
         self._graph.node.extend(self._nodes)
         self._graph.initializer.extend(kept)
         self._graph.initializer.extend(
-            self._onnx.numpy_helper.from_array(np.asarray(array), name)
-            for name, array in self._new.items()
+            self._onnx.numpy_helper.from_array(array, name) for name, array in self._new.items()
         )
 
 
