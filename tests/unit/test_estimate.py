@@ -302,6 +302,22 @@ def test_what_threads_hold_for_every_feature_does_not_grow_with_the_documents():
     assert found == {phases.TRAINING_MATCHER: pytest.approx(2 * 10**8 - fixed)}
 
 
+def test_memory_that_a_kind_knows_of_is_added_and_not_scaled():
+    tuning = {phases.FINE_TUNING: 1e6}
+    sample = sampled(peaks={phases.FINE_TUNING: 10**9}, own_bytes=tuning)
+    job = replace(SIZE, n_documents=200 * SIZE.n_documents)
+    found = estimate._phase_peaks(sample, job, 1.0, 1000, 4, {phases.FINE_TUNING: 5e6})
+    assert found == {phases.FINE_TUNING: pytest.approx(10**9 + 4e6)}
+
+
+def test_work_that_a_kind_counts_itself_is_scaled_by_that_alone():
+    own = {phases.TRAINING_RANKER: 10.0}
+    sample = sampled(seconds={phases.TRAINING_RANKER: 2.0}, own_work=own)
+    job = replace(SIZE, n_entries=100 * SIZE.n_entries)
+    found = estimate._phase_seconds(sample, job, 2.0, {phases.TRAINING_RANKER: 70.0})
+    assert found == {phases.TRAINING_RANKER: pytest.approx(14.0)}
+
+
 def test_the_peak_is_that_of_the_whole_process_with_what_was_there_before(monkeypatch):
     monkeypatch.setattr(estimate, "resident_memory", lambda: 10**12)
     monkeypatch.setattr(samples, "resident_memory", lambda: 10**12)

@@ -21,6 +21,7 @@ from polyseme.machine.run import Run
 __all__ = ["start_below"]
 
 MOST_FOR_A_START = 20_000  # documents
+LENGTH = 2.0  # of features that the solver sees
 SHARPNESS = 2.0  # of logits, against margins of the linear solver
 STREAM = 0x57A7
 
@@ -66,13 +67,23 @@ def start_below(
         if len(entries) == 0 or children.start == children.stop:
             continue
         targets = SparsePattern.from_scipy(truth[document_of[entries]][:, children])
-        weights, offsets = start_of_head(features[entries], targets, run)
+        weights, offsets = _solved(features[entries], targets, run)
         own[children, : -network.n_verdict] = rows_above[parent, : -network.n_verdict]
         own[children, -network.n_verdict :] = torch.from_numpy(SHARPNESS * weights)
         bias[children] = torch.from_numpy(SHARPNESS * offsets)
     with torch.no_grad():
         network.own.copy_(own)
         network.bias.copy_(bias)
+
+
+def _solved(features: Floats, targets: SparsePattern, run: Run) -> tuple[Floats, Floats]:
+    """Return weights and biases; the solver sees features around 0 and of about one length."""
+    mean = features.mean(axis=0)
+    around = features - mean
+    length = max(float(np.sqrt((around**2).sum(axis=1).mean())), 1e-6)
+    weights, bias = start_of_head(around * np.float32(LENGTH / length), targets, run)
+    weights = weights * np.float32(LENGTH / length)
+    return weights, bias - weights @ mean
 
 
 def _features(
