@@ -18,8 +18,9 @@ from benchmarks.report import table
 from polyseme import datasets, metrics
 from polyseme.files.kinds import method_named
 from polyseme.files.whole_files import written_beside
+from polyseme.text.features import TextFeatures
 
-METHODS = ("attention-xml", "xml-cnn", "xr-linear")
+METHODS = ("attention-xml", "xml-cnn", "xr-linear", "xr-linear-of-texts")
 KEPT = ("P@1", "P@3", "P@5", "PSP@1", "PSP@3", "PSP@5")
 SEED = 0
 
@@ -44,20 +45,20 @@ def measured(
     dataset: datasets.Dataset, method: str, copies: int, options: argparse.Namespace
 ) -> dict[str, Any]:
     """Train and measure one method."""
-    own = {} if method == "xr-linear" else options.settings
+    is_linear = method.startswith("xr-linear")
+    own = {} if is_linear else options.settings
     fixed = {"ordering": "product", "senses": "none", "random_state": SEED, "verbose": 0}
     rounds = {"rounds": 0} if copies == 1 else {}
-    model = method_named(method)(
+    model = method_named("xr-linear" if is_linear else method)(
         copies=copies, n_jobs=options.threads, **rounds, **{**fixed, **own}
     )
     n = min(options.documents or dataset.Y_train.shape[0], dataset.Y_train.shape[0])
-    train = dataset.train_documents(with_texts=model.reads_texts)
-    train = train.rows(0, n) if model.reads_texts else train[:n]
+    train, test = _documents(dataset, method, n, reads_texts=model.reads_texts)
     Y = dataset.Y_train[:n]
     began = time.perf_counter()
     model.fit(train, Y)
     trained = time.perf_counter()
-    found, _ = model.predict_top_k(dataset.test_documents(with_texts=model.reads_texts), 5)
+    found, _ = model.predict_top_k(test, 5)
     predicted = time.perf_counter()
     weights = metrics.propensities(Y.sum(axis=0), n)
     figures = metrics.evaluate(found, dataset.Y_test, ks=(1, 3, 5), propensities=weights)
@@ -73,6 +74,24 @@ def measured(
         "n_slots": model.clusters_.n_slots,
         **{name: round(float(figures[name]), 2) for name in KEPT},
     }
+
+
+def _documents(
+    dataset: datasets.Dataset, method: str, n: int, *, reads_texts: bool
+) -> tuple[Any, Any]:
+    """Return what a method learns from and what it is asked about.
+
+    Features of a data folder may be those of longer texts than the folder has;
+    'xr-linear-of-texts' sees what networks see.
+    """
+    if method == "xr-linear-of-texts":
+        train = dataset.train_documents(with_texts=True).rows(0, n).texts
+        features = TextFeatures().fit(train)
+        test = dataset.test_documents(with_texts=True).texts
+        return features.transform(train), features.transform(test)
+    train = dataset.train_documents(with_texts=reads_texts)
+    test = dataset.test_documents(with_texts=reads_texts)
+    return (train.rows(0, n) if reads_texts else train[:n]), test
 
 
 def _line(row: dict[str, Any]) -> list[str]:

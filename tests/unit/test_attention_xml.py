@@ -9,6 +9,8 @@ import pytest
 
 import polyseme
 from polyseme import XMLCNN, AttentionXML, TextModel
+from polyseme.backbones.attention.reading import Reading
+from polyseme.cost import samples
 from polyseme.inputs.documents import Documents
 from polyseme.inputs.sparse_rows import SparseRows
 from polyseme.server.model_store import ModelStore
@@ -23,11 +25,11 @@ TOPICS = {
     "town": ["street", "tram", "house", "market", "bridge"],
 }
 QUICK = {
-    "n_dimensions": 16,
-    "n_hidden": 16,
-    "n_epochs": 20,
-    "batch_size": 32,
-    "learning_rate": 0.02,
+    "n_dimensions": 8,
+    "n_hidden": 8,
+    "n_epochs": 12,
+    "batch_size": 16,
+    "learning_rate": 0.03,
     "dropout": 0.0,
     "max_leaf_size": 3,
     "beam_size": 2,
@@ -53,7 +55,9 @@ def corpus(n, seed=0):
 @pytest.fixture(scope="module")
 def model():
     classifier = AttentionXML(copies=2, **QUICK)
-    return TextModel(classifier=classifier, held_out=0, verbose=0).fit(*corpus(160))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Reading, "least_steps", 20)
+        return TextModel(classifier=classifier, held_out=0, verbose=0).fit(*corpus(96))
 
 
 def test_labels_of_new_texts_are_found(model):
@@ -61,8 +65,8 @@ def test_labels_of_new_texts_are_found(model):
 
 
 def test_the_small_baseline_finds_them_too_also_as_one_network_for_all_labels():
-    how = {**QUICK, "max_leaf_size": 100, "n_filters": 8, "n_epochs": 16}
-    model = TextModel(classifier=XMLCNN(**how), held_out=0, verbose=0).fit(*corpus(160))
+    how = {**QUICK, "max_leaf_size": 100, "n_filters": 8}
+    model = TextModel(classifier=XMLCNN(**how), held_out=0, verbose=0).fit(*corpus(96))
     assert model.classifier_.clusters_.n_clusters == 1
     assert model.classifier_.matcher_.readers == []
     assert model.score(*corpus(60, seed=1)) > 0.8
@@ -131,6 +135,37 @@ def test_parameters_that_make_no_sense_are_refused(parameters, what):
         AttentionXML(**{**QUICK, **parameters}).fit(Documents(sparse, texts=texts), labels)
 
 
+def with_features(texts):
+    """Return texts with a column for each of their words."""
+    words = sorted({word for text in texts for word in text.split()})
+    rows = [[word in text.split() for word in words] for text in texts]
+    return Documents(SparseRows.from_dense(np.array(rows, dtype=np.float32)), texts=texts)
+
+
+def test_an_estimate_counts_what_networks_read(monkeypatch):
+    monkeypatch.setattr(AttentionXML, "n_sampled", 24)
+    monkeypatch.setattr(samples, "SAMPLE_SECONDS", 0.0)
+    texts, labels = corpus(96)
+    model = AttentionXML(**{**QUICK, "n_epochs": 400})
+    found = polyseme.estimate_training(model, with_features(texts), labels)
+    assert found.n_sampled == 24
+    # A sample has one pass of 8 steps, the whole 400 passes of 6.
+    longer = model.own_work(96, 12)["Training the matcher"]
+    assert longer > 200 * model.for_samples().own_work(24, 12)["Training the matcher"]
+    assert found.seconds["Training the matcher"].about > 0
+    if found.peak_bytes is not None:
+        assert found.peak_bytes.about < 3e9
+
+
+@pytest.mark.parametrize("kind", [AttentionXML, XMLCNN])
+def test_memory_and_work_grow_with_a_job(kind):
+    model = kind()
+    for of in (model.own_work, model.own_bytes):
+        small, large = of(1_000, 2_000), of(100_000, 200_000)
+        assert small.keys() == large.keys()
+        assert all(0 < small[phase] < large[phase] for phase in small)
+
+
 @pytest.mark.slow
 def test_nothing_of_torch_is_imported_before_it_is_needed():
     code = (
@@ -142,7 +177,7 @@ def test_nothing_of_torch_is_imported_before_it_is_needed():
 
 @pytest.mark.slow
 def test_the_command_line_trains_measures_and_predicts(tmp_path):
-    texts, labels = corpus(120)
+    texts, labels = corpus(96)
     lines = [f"{text},{label}" for text, [label] in zip(texts, labels, strict=True)]
     (tmp_path / "a.csv").write_text("text,labels\n" + "\n".join(lines) + "\n")
     own = [f"{k} = {json.dumps(v)}" for k, v in QUICK.items() if k not in ("n_jobs", "verbose")]

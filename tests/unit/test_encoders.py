@@ -9,6 +9,7 @@ import pytest
 from polyseme.backbones.transformer.embedding_store import EmbeddingStore
 from polyseme.backbones.transformer.encoders import load_encoder, restore_encoder
 from polyseme.backbones.transformer.features import EncodedFeatures
+from polyseme.backbones.transformer.sampled_encoder import SampledEncoder
 from polyseme.files.model_folder import open_model, save_model
 from polyseme.files.stored_model import Contents
 from polyseme.inputs.documents import Documents
@@ -54,6 +55,16 @@ def test_what_stands_beside_a_text_does_not_matter(encoder):
     together = encoder.embed(TEXTS, RUN)
     for i, text in enumerate(TEXTS):
         np.testing.assert_allclose(encoder.embed([text], RUN)[0], together[i], atol=1e-6)
+
+
+def test_an_encoder_of_samples_encodes_a_few_texts_and_makes_up_the_others(folders, monkeypatch):
+    monkeypatch.setattr("polyseme.backbones.transformer.sampled_encoder.N_ENCODED", 2)
+    encoder = load_encoder(str(folders["transformer"]))
+    real = encoder.embed(TEXTS, RUN)
+    made_up = SampledEncoder(encoder).embed(TEXTS, RUN)
+    np.testing.assert_allclose(made_up[:2], real[:2], atol=1e-6)
+    assert (np.abs(made_up[2:] - real[2:]).max(axis=1) > 0.01).all()
+    np.testing.assert_allclose(np.linalg.norm(made_up, axis=1), 1, rtol=1e-5)
 
 
 def test_a_static_table_gives_the_very_same_numbers_in_any_pieces(folders):

@@ -1,6 +1,7 @@
 """Ensembles: members one after the other, averaged, stored, measured one by one."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ import polyseme
 from polyseme import TextModel, XTransformer
 from polyseme.demo import make_corpus
 from polyseme.estimators.ensemble import AVERAGES
+from polyseme.files.model_folder import save_model
 from polyseme.inputs.documents import Documents
 from polyseme.inputs.features import check_features
 from polyseme.text.features import TextFeatures
@@ -100,6 +102,25 @@ def test_saved_and_loaded_it_answers_the_same(model, data, tmp_path):
     ):
         np.testing.assert_array_equal(one, other)
     assert again.features_.encoder is again.members_[0].features_.encoder
+    assert again.ranker_ is again.members_[0].ranker_
+
+
+def test_nothing_is_stored_twice_and_files_that_have_it_twice_are_read(model, data, tmp_path):
+    contents = model.contents()
+    assert all(name.startswith("member-") for name in contents.arrays)
+    first = model.members_[0].contents().arrays
+    twice = replace(contents, arrays={**contents.arrays, **without_encoder(first)})
+    save_model(tmp_path / "before", twice)
+    for one, other in zip(
+        polyseme.load(tmp_path / "before").predict_top_k(data[1], 3),
+        model.predict_top_k(data[1], 3),
+        strict=True,
+    ):
+        np.testing.assert_array_equal(one, other)
+
+
+def without_encoder(arrays):
+    return {name: array for name, array in arrays.items() if "/" not in name}
 
 
 def test_a_run_that_was_stopped_goes_on_at_the_first_unfinished_member(

@@ -10,8 +10,8 @@ import pytest
 
 from polyseme import TextModel, XRLinear, estimate_training
 from polyseme.cli.estimate import verdict
-from polyseme.cost import estimate, memory
-from polyseme.cost.estimate import Range, Sample
+from polyseme.cost import estimate, memory, samples
+from polyseme.cost.estimate import Range
 from polyseme.cost.formulas import (
     JobSize,
     WeightLaw,
@@ -23,6 +23,7 @@ from polyseme.cost.formulas import (
     uncertainty,
 )
 from polyseme.cost.of_senses import judged_sizes
+from polyseme.cost.samples import Sample
 from polyseme.demo import make_corpus
 from polyseme.estimators.model_parts import contents_of
 from polyseme.inputs.features import check_features
@@ -199,10 +200,10 @@ def test_the_space_of_senses_is_learned_from_a_sample_of_many_documents():
 
 def test_labels_with_enough_documents_are_counted_and_no_more_of_them_than_are_looked_at():
     pattern, _ = check_labels(np.repeat([[1, 1], [1, 0]], [20, 480], axis=0), 500)
-    counts = estimate._counts(check_features(np.eye(500, 7, dtype=np.float32)), pattern)
+    counts = samples.sizes_of(check_features(np.eye(500, 7, dtype=np.float32)), pattern)
     assert (counts["n_judged"], counts["n_judged_documents"]) == (2, 320)
     assert counts["n_features"] == 7
-    fewer = estimate._counts(check_features(np.eye(5, 7)), pattern.rows(0, 5))
+    fewer = samples.sizes_of(check_features(np.eye(5, 7)), pattern.rows(0, 5))
     assert (fewer["n_judged"], fewer["n_judged_documents"]) == (0, 0)
 
 
@@ -252,8 +253,8 @@ def test_the_estimate_counts_the_folds():
 
 
 def test_a_sample_has_a_document_for_every_fold(monkeypatch):
-    monkeypatch.setattr(estimate, "FIRST_SAMPLE_ENTRIES", 1)
-    monkeypatch.setattr(estimate, "SAMPLE_SECONDS", 0.0)
+    monkeypatch.setattr(samples, "FIRST_SAMPLE_ENTRIES", 1)
+    monkeypatch.setattr(samples, "SAMPLE_SECONDS", 0.0)
     data = two_senses(n_documents=50)
     model = XRLinear(n_jobs=1, verbose=0, match_folds=7)
     assert estimate_training(model, data.X, data.Y).n_sampled == 7
@@ -301,10 +302,27 @@ def test_what_threads_hold_for_every_feature_does_not_grow_with_the_documents():
     assert found == {phases.TRAINING_MATCHER: pytest.approx(2 * 10**8 - fixed)}
 
 
+def test_memory_that_a_kind_knows_of_is_added_and_not_scaled():
+    tuning = {phases.FINE_TUNING: 1e6}
+    sample = sampled(peaks={phases.FINE_TUNING: 10**9}, own_bytes=tuning)
+    job = replace(SIZE, n_documents=200 * SIZE.n_documents)
+    found = estimate._phase_peaks(sample, job, 1.0, 1000, 4, {phases.FINE_TUNING: 5e6})
+    assert found == {phases.FINE_TUNING: pytest.approx(10**9 + 4e6)}
+
+
+def test_work_that_a_kind_counts_itself_is_scaled_by_that_alone():
+    own = {phases.TRAINING_RANKER: 10.0}
+    sample = sampled(seconds={phases.TRAINING_RANKER: 2.0}, own_work=own)
+    job = replace(SIZE, n_entries=100 * SIZE.n_entries)
+    found = estimate._phase_seconds(sample, job, 2.0, {phases.TRAINING_RANKER: 70.0})
+    assert found == {phases.TRAINING_RANKER: pytest.approx(14.0)}
+
+
 def test_the_peak_is_that_of_the_whole_process_with_what_was_there_before(monkeypatch):
     monkeypatch.setattr(estimate, "resident_memory", lambda: 10**12)
-    monkeypatch.setattr(estimate, "peak_memory", lambda: 10**12 + 5000)
-    monkeypatch.setattr(estimate, "forget_peak", lambda: True)
+    monkeypatch.setattr(samples, "resident_memory", lambda: 10**12)
+    monkeypatch.setattr(samples, "peak_memory", lambda: 10**12 + 5000)
+    monkeypatch.setattr(samples, "forget_peak", lambda: True)
     data = two_senses(n_documents=50)
     found = estimate_training(XRLinear(n_jobs=1, verbose=0), data.X, data.Y)
     assert 10**12 < found.peak_bytes.low < found.peak_bytes.high < 10**12 + 10**5
@@ -322,8 +340,8 @@ def test_the_names_of_labels_count_for_the_size_of_the_model():
 
 
 def test_phases_add_up_to_the_total_where_the_whole_is_larger_than_the_sample(monkeypatch):
-    monkeypatch.setattr(estimate, "FIRST_SAMPLE_ENTRIES", 1)
-    monkeypatch.setattr(estimate, "SAMPLE_SECONDS", 0.0)
+    monkeypatch.setattr(samples, "FIRST_SAMPLE_ENTRIES", 1)
+    monkeypatch.setattr(samples, "SAMPLE_SECONDS", 0.0)
     data = two_senses(n_documents=200)
     found = estimate_training(XRLinear(n_jobs=1, verbose=0, match_folds=20), data.X, data.Y)
     assert found.n_sampled == 20
@@ -425,8 +443,8 @@ def test_senses_of_texts_are_looked_for_once(monkeypatch, refit):
 
 
 def test_folds_count_on_the_way_from_the_sample_to_the_whole(monkeypatch):
-    monkeypatch.setattr(estimate, "FIRST_SAMPLE_ENTRIES", 1)
-    monkeypatch.setattr(estimate, "SAMPLE_SECONDS", 0.0)
+    monkeypatch.setattr(samples, "FIRST_SAMPLE_ENTRIES", 1)
+    monkeypatch.setattr(samples, "SAMPLE_SECONDS", 0.0)
     scaled, seen = estimate._phase_seconds, []
     monkeypatch.setattr(
         estimate, "_phase_seconds", lambda *sizes: (seen.append(sizes), scaled(*sizes))[1]

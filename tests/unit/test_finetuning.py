@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from polyseme.backbones.neural import training
+from polyseme.backbones.neural.linear_start import start_of_head
 from polyseme.backbones.transformer.candidates import LevelCandidates
 from polyseme.backbones.transformer.encoders import load_encoder
 from polyseme.backbones.transformer.finetuning import (
     FineTuning,
     finetune,
     levels_to_learn,
-    start_of_head,
 )
 from polyseme.inputs.documents import Documents
 from polyseme.machine.run import Run

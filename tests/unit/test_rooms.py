@@ -51,6 +51,7 @@ UPWARD: set[tuple[str, str]] = set()
 
 # Large packages, and those of extras, belong to one room (or to none yet).
 AT_HOME = {
+    "accelerate": {"backbones"},
     "annif": {"annif"},
     "click": {"annif", "cli"},
     "faiss": {"backbones"},

@@ -1,4 +1,5 @@
 """What a training would take: time, memory, size.
 
-`estimate` trains on samples, `formulas` says how cost depends on sizes, `memory` what there is.
+`samples` are trained and watched, `estimate` goes from them to the whole by `formulas` that say
+how cost depends on sizes, and `memory` says what there is.
 """

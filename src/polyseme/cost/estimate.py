@@ -8,15 +8,12 @@ data.
 from __future__ import annotations
 
 import math
-import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from polyseme.backbones.protocols import Weighs
 from polyseme.cost.formulas import (
     JobSize,
     WeightLaw,
@@ -29,36 +26,26 @@ from polyseme.cost.formulas import (
     slowdown,
     uncertainty,
 )
-from polyseme.cost.memory import available_memory, forget_peak, peak_memory, resident_memory
-from polyseme.cost.of_senses import NUMBERS_PER_JUDGED, judged_sizes
+from polyseme.cost.memory import available_memory, resident_memory
+from polyseme.cost.of_senses import NUMBERS_PER_JUDGED
+from polyseme.cost.samples import Sample, level_sizes, sizes_of, train_on_samples
 from polyseme.inputs.documents import Documents
 from polyseme.inputs.features import check_features
 from polyseme.inputs.labels import check_labels, refuse_mostly_absent_labels
 from polyseme.inputs.sparse_rows import SparsePattern
 from polyseme.machine import phases
-from polyseme.machine.progress import Progress
 from polyseme.machine.threads import count_jobs
 from polyseme.partition.forest import plant_together
-from polyseme.partition.label_tree import MAX_DOCUMENTS, MAX_FEATURES, LabelTree
-from polyseme.partition.training_rows import cluster_targets
+from polyseme.partition.label_tree import LabelTree
 from polyseme.partition.trees.given import LabelHierarchy, check_hierarchy
 from polyseme.partition.trees.registry import TREES
-from polyseme.training.cross_matching import usable_folds
 
 if TYPE_CHECKING:
     from polyseme.estimators.partitioned import PartitionedClassifier as Model
 
-__all__ = ["Range", "TrainingEstimate", "arrays_of", "estimate_training"]
+__all__ = ["Range", "TrainingEstimate", "estimate_training"]
 
-FIRST_SAMPLE_ENTRIES = 150_000
-SAMPLE_SECONDS = 0.8  # samples grow until one takes as long
-MAX_SAMPLES = 4
-N_QUERIES = 1000
-FIRST_SAMPLE_OF_SLOW = 200  # documents, where each takes milliseconds
-N_QUERIES_OF_SLOW = 64
-NO_WORK: Mapping[str, float] = {}
-DENSE_COST = 0.25  # of a dense number, as a share of that of a sparse entry
-N_PREDICTION_PASSES = 7  # the median counts: one pass is short and easily disturbed
+NOTHING: Mapping[str, float] = {}
 # Dense arrays that each thread keeps, some numbers a feature; they do not grow with documents.
 BYTES_PER_FEATURE_AND_THREAD = 16
 
@@ -134,47 +121,6 @@ class TrainingEstimate:
         return self.peak_bytes.about <= self.available_bytes
 
 
-# Samples
-
-
-@dataclass(frozen=True)
-class Sample:
-    """A training on some of the documents, and what it took."""
-
-    size: JobSize
-    seconds: Mapping[str, float]
-    peaks: Mapping[str, int]  # above what was there before; empty where not known
-    n_weights: tuple[int, ...]  # of each level of the matcher, and of the ranker
-    n_model_bytes: int
-    n_record_bytes: int  # of these, what each level keeps for every feature, used or not
-    n_sense_bytes: int  # of these, the senses of labels
-    prediction_seconds: float  # a document
-    n_fixed_bytes: int = 0  # of the model's, what does not grow, such as an encoder
-    n_resident: int = 0  # what an encoder took in the beginning, and keeps to the end
-    own_work: Mapping[str, float] = field(default_factory=dict)  # of phases of this kind alone
-
-
-class _WatchedProgress(Progress):
-    """Notes the peak of memory of each phase besides its time."""
-
-    def __init__(self) -> None:
-        super().__init__(enabled=False)
-        self.peaks: dict[str, int] = {}
-        self.after_encoding = 0  # bytes of memory then
-
-    @contextmanager
-    def phase(self, name: str, total: int | None = None) -> Iterator[Any]:
-        """Time and watch a phase."""
-        is_known = forget_peak()
-        with super().phase(name, total) as step:
-            yield step
-        peak = peak_memory()
-        if is_known and peak is not None:
-            self.peaks[name] = max(peak, self.peaks.get(name, 0))
-        if name == phases.ENCODING:
-            self.after_encoding = resident_memory() or 0
-
-
 def estimate_training(
     model: Model,
     X: Any,
@@ -203,7 +149,7 @@ def estimate_training(
     trained = model.for_samples()
     before, available = resident_memory(), available_memory()
 
-    samples = _train_on_samples(trained, features, labels)
+    samples = train_on_samples(trained, features, labels)
     last = samples[-1]
     if outside is None:
         tree = plant_together([_expected_shape(model, labels)] * model.n_trees)
@@ -219,7 +165,9 @@ def estimate_training(
     model_growth = sum(n_weights) / max(1, sum(last.n_weights))
     own_work = model.own_work(job.n_documents, labels.n_columns)
     seconds = _phase_seconds(last, job, model_growth, own_work)
-    peaks = _phase_peaks(last, job, n_weights[1], features.n_features, count_jobs(model.n_jobs))
+    own_bytes = trained.own_bytes(job.n_documents, labels.n_columns)
+    n_threads = count_jobs(model.n_jobs)
+    peaks = _phase_peaks(last, job, n_weights[1], features.n_features, n_threads, own_bytes)
     peak_phase = max(peaks, key=lambda phase: peaks[phase], default="")
     to_predict = prediction_work(job) / max(1.0, prediction_work(last.size))
     to_predict = 1.0 if model.takes_long else to_predict * slowdown(model_growth)
@@ -245,127 +193,6 @@ def _expected_shape(model: Model, labels: SparsePattern) -> LabelTree:
     return TREES[model.tree].expected_shape(counts, model.branching, model.max_leaf_size)
 
 
-def _train_on_samples(model: Model, documents: Documents, Y: SparsePattern) -> list[Sample]:
-    """Train on more and more documents until one training took long enough to be measured."""
-    n_documents = documents.n_rows
-    order = np.random.default_rng(model.random_state).permutation(n_documents)
-    n_entries = _counts(documents, Y)["n_entries"]
-    n = math.ceil(FIRST_SAMPLE_ENTRIES / max(1.0, n_entries / max(1, n_documents)))
-    if model.takes_long:
-        n = min(n, FIRST_SAMPLE_OF_SLOW)
-    samples: list[Sample] = []
-    while len(samples) < MAX_SAMPLES:
-        n = min(n_documents, max(n, model.match_folds))
-        rows = np.sort(order[:n])
-        samples.append(_train_on(model, documents.take(rows), _with_used_labels(Y.take(rows))))
-        taken = sum(samples[-1].seconds.values())
-        if n == n_documents or taken >= SAMPLE_SECONDS:
-            break
-        n = math.ceil(n * min(6.0, max(2.0, 1.5 * SAMPLE_SECONDS / max(taken, 1e-3))))
-    return samples
-
-
-def _with_used_labels(Y: SparsePattern) -> SparsePattern:
-    used = np.unique(Y.columns)
-    columns = np.searchsorted(used, Y.columns).astype(np.int32)
-    return SparsePattern(Y.starts, columns, max(1, len(used)))
-
-
-def _train_on(trained: Model, documents: Documents, Y: SparsePattern) -> Sample:
-    watch = _WatchedProgress()
-    forget_peak()
-    before = resident_memory() or 0
-    trained._learn(documents, Y, watch)
-
-    n_queries = N_QUERIES_OF_SLOW if trained.takes_long else N_QUERIES
-    queries = documents.rows(0, min(documents.n_rows, n_queries))
-    passes = []
-    for _ in range(1 if trained.takes_long else N_PREDICTION_PASSES):
-        began = time.perf_counter()
-        trained.predict_top_k(queries, 10)
-        passes.append(time.perf_counter() - began)
-    prediction_seconds = float(np.median(passes)) / queries.n_rows
-
-    targets = cluster_targets(Y, trained.clusters_)
-    tree = trained.tree_
-    nodes = [tree.ancestors(targets, level).n_stored for level in range(tree.n_levels + 1)]
-    size = JobSize(
-        **_counts(documents, Y),
-        slots_per_label=trained.clusters_.n_slots / trained.clusters_.n_labels,
-        level_sizes=_level_sizes(tree),
-        nodes_per_document=tuple(count / documents.n_rows for count in nodes),
-        beam_size=trained.beam_of_all_trees,
-        training_rows=trained.training_rows,
-        match_folds=usable_folds(documents.n_rows, trained.match_folds),
-    )
-    arrays = arrays_of(trained)
-    return Sample(
-        size=size,
-        seconds=trained.phase_seconds_,
-        peaks={phase: max(0, peak - before) for phase, peak in watch.peaks.items()},
-        n_weights=_weight_counts(trained, arrays),
-        n_model_bytes=sum(array.nbytes for array in arrays.values()),
-        n_record_bytes=sum(
-            array.nbytes for name, array in arrays.items() if name.endswith(".record_sizes")
-        ),
-        n_sense_bytes=sum(
-            array.nbytes for name, array in arrays.items() if name.startswith("senses.")
-        ),
-        n_fixed_bytes=sum(array.nbytes for name, array in arrays.items() if "/" in name),
-        n_resident=max(0, watch.after_encoding - before),
-        own_work=trained.own_work(documents.n_rows, Y.n_columns),
-        prediction_seconds=prediction_seconds,
-    )
-
-
-def arrays_of(trained: Model) -> dict[str, Any]:
-    """Return the arrays that would be saved; none where the backbone cannot be."""
-    try:
-        return trained.contents().arrays
-    except ValueError:
-        return {}
-
-
-def _weight_counts(trained: Model, arrays: Mapping[str, Any]) -> tuple[int, ...]:
-    """Return the weights of each level of the matcher, and of the ranker.
-
-    Of a backbone that does not tell, all numbers that it stores count, the matcher's as if they
-    were those of its last level.
-    """
-    n_levels, matcher, ranker = trained.tree_.n_levels, trained.matcher_, trained.ranker_
-    if isinstance(matcher, Weighs) and isinstance(ranker, Weighs):
-        return (*(matcher.n_weights(level + 1) for level in range(n_levels)), ranker.n_weights())
-    of_matcher, of_ranker = (
-        sum(array.size for name, array in arrays.items() if name.startswith(part))
-        for part in ("matcher.", "ranker.")
-    )
-    return (*([0] * (n_levels - 1)), *([of_matcher] * (n_levels > 0)), of_ranker)
-
-
-def _level_sizes(tree: LabelTree) -> tuple[int, ...]:
-    return tuple(tree.n_nodes(level) for level in range(tree.n_levels + 1))
-
-
-def _counts(documents: Documents, Y: SparsePattern) -> dict[str, Any]:
-    """Return the sizes that the data alone decide."""
-    n_documents = np.bincount(Y.columns, minlength=1)
-    lengths = np.full(documents.n_rows, DENSE_COST * documents.n_dense)
-    if documents.sparse is not None:
-        lengths += np.diff(documents.sparse.starts)
-    n_entries = np.bincount(Y.columns, np.repeat(lengths, np.diff(Y.starts)), 1)
-    n_summed = n_entries * np.minimum(1, MAX_DOCUMENTS / np.maximum(1, n_documents))
-    return {
-        "n_documents": documents.n_rows,
-        "n_entries": int(lengths.sum()),
-        "n_pairs": Y.n_stored,
-        "n_summed_entries": float(n_summed.sum()),
-        "n_label_entries": float(np.minimum(n_summed, MAX_FEATURES).sum()),
-        "n_used_labels": int(np.count_nonzero(n_documents)),
-        "n_features": documents.n_features,
-        **judged_sizes(n_documents),
-    }
-
-
 # From the samples to the whole
 
 
@@ -378,8 +205,8 @@ def _whole_job(sample: Sample, documents: Documents, Y: SparsePattern, tree: Lab
     )
     return replace(
         sample.size,
-        **_counts(documents, Y),
-        level_sizes=_level_sizes(tree),
+        **sizes_of(documents, Y),
+        level_sizes=level_sizes(tree),
         nodes_per_document=nodes,
     )
 
@@ -424,11 +251,12 @@ def _model_bytes(sample: Sample, job: JobSize, n_weights: float) -> float:
 
 
 def _phase_seconds(
-    sample: Sample, job: JobSize, model_growth: float, own_work: Mapping[str, float] = NO_WORK
+    sample: Sample, job: JobSize, model_growth: float, own_work: Mapping[str, float] = NOTHING
 ) -> dict[str, float]:
     """Scale the measured seconds; solvers and matching slow down as their data grow.
 
-    Held-out matching does not: what it does once for each fold weighs more in a sample.
+    Held-out matching does not: what it does once for each fold weighs more in a sample. What a
+    kind counts by its own units does not either.
     """
     whole = {**phase_work(job), **own_work}
     part = {**phase_work(sample.size), **sample.own_work}
@@ -439,6 +267,8 @@ def _phase_seconds(
         seconds[phase] = taken * ratio
         if part[phase] == 0 and whole[phase]:  # too few labels in the sample for a tree
             seconds[phase] = solving * whole[phase]
+        if phase in own_work:
+            continue
         if phase.startswith("Training"):
             seconds[phase] *= slowdown(ratio)
         elif phase == phases.MATCHING:
@@ -451,15 +281,27 @@ def _ratio(whole: float, part: float) -> float:
 
 
 def _phase_peaks(
-    sample: Sample, job: JobSize, n_ranker_weights: float, n_features: int, n_threads: int
+    sample: Sample,
+    job: JobSize,
+    n_ranker_weights: float,
+    n_features: int,
+    n_threads: int,
+    own_bytes: Mapping[str, float] = NOTHING,
 ) -> dict[str, float]:
-    """Scale the measured peaks, but for what depends on features and threads alone."""
+    """Scale the measured peaks, but for what depends on features and threads alone.
+
+    Where a kind knows what its phases hold, the difference is added: their samples are too small,
+    and their libraries too large, for anything else.
+    """
     fixed = BYTES_PER_FEATURE_AND_THREAD * n_features * n_threads
     whole = phase_memory(job, n_ranker_weights)
     part = phase_memory(sample.size, sample.n_weights[-1])
-    return {
-        phase: peak
-        + max(0.0, _ratio(whole.get(phase, 1.0), part.get(phase, 1.0)) - 1)
-        * max(peak - sample.n_resident - fixed, 0.2 * (peak - sample.n_resident), 0)
-        for phase, peak in sample.peaks.items()
-    }
+    peaks = {}
+    for phase, peak in sample.peaks.items():
+        if phase in own_bytes:
+            peaks[phase] = peak + max(0.0, own_bytes[phase] - sample.own_bytes[phase])
+            continue
+        growing = max(peak - sample.n_resident - fixed, 0.2 * (peak - sample.n_resident), 0)
+        ratio = _ratio(whole.get(phase, 1.0), part.get(phase, 1.0))
+        peaks[phase] = peak + max(0.0, ratio - 1) * growing
+    return peaks

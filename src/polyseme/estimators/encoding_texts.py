@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -9,7 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from polyseme.backbones.transformer.embedding_store import EmbeddingStore
+from polyseme.backbones.transformer.embedding_store import TEXTS_AT_ONCE, EmbeddingStore
 from polyseme.backbones.transformer.encoders import Encoder, load_encoder
 from polyseme.backbones.transformer.features import EncodedFeatures, require_texts
 from polyseme.backbones.transformer.finetuning import (
@@ -22,6 +23,7 @@ from polyseme.backbones.transformer.finetuning import (
     finetune,
     levels_to_learn,
 )
+from polyseme.backbones.transformer.sampled_encoder import N_ENCODED, SampledEncoder
 from polyseme.backbones.transformer.transformer import TransformerEncoder
 from polyseme.estimators.ensemble import Ensembling
 from polyseme.estimators.learning import Learning
@@ -40,6 +42,7 @@ HELD_OUT_SHARE = 0.1  # of documents, where the order of labels does not say whi
 FINE_TUNING_BRANCHING = 16
 STREAM = 0x57E0
 STEPS_OF_A_SAMPLE, N_WARM = 2, 8
+BYTES_PER_TOKEN, BYTES_PER_LIST = 4, 120
 
 Self = TypeVar("Self", bound="EncodingTexts")
 
@@ -175,25 +178,47 @@ class EncodingTexts(Ensembling):
         """Return the same with a few steps of fine-tuning, which keeps nothing.
 
         Its encoder is there and warm, so that neither its memory nor its first moments count as
-        something that grows with the documents.
+        something that grows with the documents; and it encodes a few of them only.
         """
         copy = super().for_samples()
-        copy._encoder_of_samples = self._load_encoder()
-        copy._encoder_of_samples.embed(["warm"] * N_WARM, self._run())
+        encoder = self._load_encoder()
+        encoder.embed(["warm"] * N_WARM, self._run())
+        if isinstance(encoder, TransformerEncoder):
+            encoder = SampledEncoder(encoder)
+        copy._encoder_of_samples = encoder
         return copy.set_params(n_steps=STEPS_OF_A_SAMPLE, work_folder=None)
 
     def own_work(self, n_documents: int, n_labels: int) -> dict[str, float]:
         """Return how many documents go through the encoder; in training each counts thrice."""
+        is_sampled = isinstance(self._encoder_of_samples, SampledEncoder)
+        most = N_ENCODED if is_sampled else n_documents
+        blocks = math.ceil(n_documents / TEXTS_AT_ONCE) if is_sampled else 1
+        work = {phases.ENCODING: float(min(n_documents, blocks * most))}
+        if self.finetuning == "none":
+            return work
         how = self._how_to_finetune()
         leaves = LabelTree.shape_for(n_labels, FINE_TUNING_BRANCHING, self.finetuning_leaf_size)
         n_levels = len(levels_to_learn(leaves, how))
-        n_steps = count_steps(how, n_documents, n_levels)
+        n_held_out = min(n_documents * HELD_OUT_SHARE, MOST_LOOKED_AT)
+        n_steps = count_steps(how, round(n_documents * (1 - HELD_OUT_SHARE)), n_levels)
         of_a_level = (
             3 * n_steps * self.batch_size
-            + min(n_documents, MOST_FOR_A_START)
-            + min(n_steps, N_LOOKS) * min(n_documents * HELD_OUT_SHARE, MOST_LOOKED_AT)
+            + min(n_documents, MOST_FOR_A_START, most)
+            + (1 + min(n_steps, N_LOOKS)) * min(n_held_out, most)
         )
-        return {phases.FINE_TUNING: n_levels * of_a_level, phases.ENCODING: float(n_documents)}
+        return {phases.FINE_TUNING: n_levels * of_a_level, **work}
+
+    def own_bytes(self, n_documents: int, n_labels: int) -> dict[str, float]:
+        """Return what tokens and embeddings take beside what the encoder itself does."""
+        of_tokens = n_documents * (BYTES_PER_TOKEN * self.max_tokens + BYTES_PER_LIST)
+        of_embeddings = 0
+        if self._encoder_of_samples is not None:
+            of_embeddings = 4 * self._encoder_of_samples.n_dimensions
+        # A block of what is found, the file it is kept in, and all of it at the weight it has.
+        return {
+            phases.FINE_TUNING: of_tokens + of_embeddings * min(n_documents, MOST_FOR_A_START),
+            phases.ENCODING: 3.0 * n_documents * of_embeddings,
+        }
 
 
 def _described(report: LevelReport) -> dict[str, Any]:

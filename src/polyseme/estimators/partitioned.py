@@ -191,8 +191,9 @@ class PartitionedClassifier(Learning):
     # How to use a machine belongs to the machine: not stored with a model.
     of_the_machine: ClassVar[Sequence[str]] = ("n_jobs", "verbose")
 
-    # Whether a document takes milliseconds, so that estimates make do with a few.
+    # Whether a document takes milliseconds, so that estimates make do with one sample, of so many.
     takes_long: ClassVar[bool] = False
+    n_sampled: ClassVar[int] = 200
 
     # What `polyseme.tune` tries: values of parameters, and settings known to be good.
     tuned_values: ClassVar[Mapping[str, Sequence[Any]]] = TUNED_VALUES
@@ -350,7 +351,11 @@ class PartitionedClassifier(Learning):
         return copy
 
     def own_work(self, n_documents: int, n_labels: int) -> dict[str, float]:
-        """Return the work of phases that only this kind has, in units of its own."""
+        """Return the work of phases that this kind counts in units of its own."""
+        return {}
+
+    def own_bytes(self, n_documents: int, n_labels: int) -> dict[str, float]:
+        """Return the memory that grows with a job, in phases of which this kind knows it."""
         return {}
 
     def save(self, path: str | os.PathLike[str]) -> None:

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, TypeVar
 from polyseme.backbones.attention.matcher import ReadingMatcher
 from polyseme.backbones.attention.ranker import ReadingRanker
 from polyseme.backbones.attention.reading import Reading
+from polyseme.backbones.attention.work import bytes_of_phases, work_of_phases
 from polyseme.estimators.one_copy import OneCopyIsPlain
 from polyseme.estimators.parameters import (
     NONE,
@@ -19,8 +20,11 @@ from polyseme.estimators.parameters import (
 )
 from polyseme.estimators.partitioned import PartitionedClassifier
 from polyseme.inputs.features import check_features
+from polyseme.partition.label_tree import LabelTree
 
 __all__ = ["ReadingClassifier"]
+
+STEPS_OF_A_SAMPLE = 8
 
 Self = TypeVar("Self", bound="ReadingClassifier")
 
@@ -29,6 +33,7 @@ class ReadingClassifier(OneCopyIsPlain, PartitionedClassifier):
     """Labels for texts by networks that read their words, one for each level and one for slots."""
 
     reads_texts: ClassVar[bool] = True
+    takes_long: ClassVar[bool] = True
     network: ClassVar[str]  # one of `polyseme.backbones.attention.reading.NETWORKS`
     of_the_machine: ClassVar[Sequence[str]] = (
         *PartitionedClassifier.of_the_machine,
@@ -97,6 +102,7 @@ class ReadingClassifier(OneCopyIsPlain, PartitionedClassifier):
         )
 
     why_no_update: ClassVar[str]
+    _is_sample: bool = False
 
     def __init__(
         self,
@@ -190,8 +196,25 @@ class ReadingClassifier(OneCopyIsPlain, PartitionedClassifier):
         """Return a fresh ranker."""
         return ReadingRanker(self._how())
 
+    def for_samples(self: Self) -> Self:
+        """Return the same with one pass over the documents, which keeps nothing."""
+        copy = super().for_samples()
+        copy._is_sample = True
+        return copy.set_params(n_epochs=1, work_folder=None)
+
+    def own_work(self, n_documents: int, n_labels: int) -> dict[str, float]:
+        """Return the work of phases in which networks read."""
+        tree = LabelTree.shape_for(n_labels, self.branching, self.max_leaf_size)
+        return work_of_phases(self._how(), n_documents, n_labels, tree, self.copies)
+
+    def own_bytes(self, n_documents: int, n_labels: int) -> dict[str, float]:
+        """Return what networks and the words of documents take."""
+        tree = LabelTree.shape_for(n_labels, self.branching, self.max_leaf_size)
+        return bytes_of_phases(self._how(), n_documents, n_labels * self.copies, tree)
+
     def _how(self) -> Reading:
         return Reading(
+            least_steps=STEPS_OF_A_SAMPLE if self._is_sample else Reading.least_steps,
             network=self.network,
             n_words=self.n_words,
             vocabulary_size=self.vocabulary_size,

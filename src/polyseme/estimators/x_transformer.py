@@ -134,6 +134,7 @@ class XTransformer(EncodingTexts):
     kind: ClassVar[str] = "x-transformer"
     reads_texts: ClassVar[bool] = True
     takes_long: ClassVar[bool] = True
+    n_sampled: ClassVar[int] = 2000  # of which few are encoded: see `SampledEncoder`
     _constraints: ClassVar[Mapping[str, Constraint]] = {
         **XRLinear._constraints,
         "encoder": instance_of(str),

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from polyseme.cost.estimate import arrays_of, estimate_training
+from polyseme.cost.estimate import estimate_training
 from polyseme.cost.of_senses import NUMBERS_PER_JUDGED, judged_sizes
+from polyseme.cost.samples import arrays_of
 from polyseme.estimators.partitioned import PartitionedClassifier
 from polyseme.inputs.documents import Documents
 from polyseme.inputs.sparse_rows import SparsePattern

@@ -16,11 +16,13 @@ import numpy.typing as npt
 from polyseme.backbones.attention.outputs import Outputs
 from polyseme.backbones.attention.pieces import in_pieces, one_by_one
 from polyseme.backbones.attention.reading import Reader, Reading
+from polyseme.backbones.attention.start import start_below
 from polyseme.backbones.attention.words import WordRows
 from polyseme.backbones.neural.checkpoints import read_checkpoint, write_checkpoint
 from polyseme.backbones.neural.device import settled
 from polyseme.backbones.neural.library import needed_library
 from polyseme.backbones.neural.losses import binary_cross_entropy
+from polyseme.backbones.neural.together import agreed
 from polyseme.backbones.neural.training import TrainingPlan, train
 from polyseme.machine.processes import is_main_process
 from polyseme.machine.run import Run
@@ -44,6 +46,7 @@ def learn_outputs(
     share: float,
     run: Run,
     stream: int,
+    above: Reader | None = None,
 ) -> Reader:
     """Make a network and train it; the same comes out for any number of threads.
 
@@ -61,6 +64,8 @@ def learn_outputs(
         Progress counts outputs.
     stream : int
         What random numbers serve, with the run's seed.
+    above : Reader, optional
+        Whose outputs are the parents of these; they begin with what it knows.
     """
     torch = needed_library()
     # Threads work on documents side by side; within torch each is alone.
@@ -70,7 +75,7 @@ def learn_outputs(
             reader.network.bias.copy_(torch.from_numpy(outputs.log_odds()))
         documents = outputs.to_learn_from()
         if len(documents):
-            _Learning(reader, words_of(reader), outputs, documents, how, share, run).go()
+            _Learning(reader, words_of(reader), outputs, documents, how, share, run).go(above)
         reader.network.eval()
     return reader
 
@@ -104,13 +109,17 @@ class _Learning:
             precision="float32",
         )
 
-    def go(self) -> None:
+    def go(self, above: Reader | None) -> None:
         """Train the network, or read what an earlier run came to."""
         finished, partial = self._files()
         found = None if finished is None else read_checkpoint(finished)
         if found is not None:
             self.network.load_state_dict(found[0])
             return
+        if above is not None and not (partial is not None and agreed(partial.exists())):
+            start_below(
+                self.network, above.network, self.words, self.outputs, self.known, self.run
+            )
         with in_pieces(self.network, self.loss_of, self.run.n_threads) as loss_of_batch:
             outcome = train(
                 self.network,
@@ -128,7 +137,7 @@ class _Learning:
             partial.unlink(missing_ok=True)
 
     def loss_of(self, rows: Integers, chance: npt.NDArray[np.float64]) -> Any:
-        """Return the mean loss of some documents, each with a random number for what is left out."""
+        """Return the mean loss of documents, each with a random number for what is left out."""
         device = self.network.bias.device
         candidates, targets, is_candidate = self.outputs.of(rows, chance)
         words, candidates, targets, is_candidate = (

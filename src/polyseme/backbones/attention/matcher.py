@@ -13,6 +13,7 @@ from polyseme.backbones.attention.outputs import Outputs
 from polyseme.backbones.attention.pieces import one_by_one
 from polyseme.backbones.attention.reading import DocumentsWithReader, Reader, Reading
 from polyseme.backbones.attention.words import Vocabulary, WordRows, texts_of
+from polyseme.backbones.attention.work import levels_with_networks
 from polyseme.backbones.neural.library import needed_library
 from polyseme.backbones.protocols import ModelShape
 from polyseme.backbones.tasks import MatchingTask
@@ -55,7 +56,7 @@ class ReadingMatcher:
         """Learn to find clusters; a draft, and what starts from another, takes half the epochs."""
         needed_library()  # before the work begins
         self.tree, self.readers = task.tree, []
-        levels = self._levels(task.tree)
+        levels = levels_with_networks(task.tree, self.how)
         earlier: ReadingMatcher | None = None if task.changed is not None else task.start_from
         rows: WordRows | None = None
         n_done = sum(task.tree.n_nodes(level) for level in range(1, min(levels, default=1)))
@@ -83,22 +84,16 @@ class ReadingMatcher:
             is_short = task.is_draft or before is not None or place > 0
             share = 0.5 if is_short else 1.0
             told = run.counting_from(n_done)
+            above = self.readers[-1] if place > 0 and before is None else None
             self.readers.append(
-                learn_outputs(make, words_of, outputs, self.how, share, told, STREAM + level)
+                learn_outputs(
+                    make, words_of, outputs, self.how, share, told, STREAM + level, above
+                )
             )
             n_done += outputs.n_outputs
         if run.progress is not None:
             run.progress(task.tree.n_nodes_below_root)
         return self
-
-    def _levels(self, tree: LabelTree) -> range:
-        """Return the levels that have a network."""
-        few = [
-            level
-            for level in range(1, tree.n_levels + 1)
-            if tree.n_nodes(level) <= self.how.most_at_once
-        ]
-        return range(max(few, default=1), tree.n_levels + 1)
 
     def _below_what_is_kept(
         self, task: MatchingTask, level: int, targets: SparsePattern, words: WordRows, run: Run
@@ -133,7 +128,7 @@ class ReadingMatcher:
     def _kept(self, words: WordRows, beam_size: int, run: Run) -> SparseRows:
         """Return the best nodes of the last level that has a network."""
         tree = self._trained_tree
-        levels = self._levels(tree)[: len(self.readers)]
+        levels = levels_with_networks(tree, self.how)[: len(self.readers)]
         torch = needed_library()
 
         def ask(document: int) -> Kept:
@@ -186,7 +181,7 @@ class ReadingMatcher:
             Reader.restored(
                 self.how, stored.part(str(place)), vocabulary, shape.tree.n_nodes(level)
             )
-            for place, level in enumerate(self._levels(shape.tree))
+            for place, level in enumerate(levels_with_networks(shape.tree, self.how))
         ]
 
 

@@ -58,6 +58,31 @@ class _Network(nn.Module):  # type: ignore[misc]
         -------
         Tensor, shape (n_documents, n_candidates)
         """
+        if candidates is None:
+            own, bias = self.own[None], self.bias
+        else:
+            own = functional.embedding(candidates, self.own, sparse=True)
+            bias = self.bias[candidates]
+        judged = self.judged(words, own, seed)
+        verdict = own[:, :, -self.n_verdict :]
+        if judged.shape[1] == 1:
+            return (verdict @ judged.transpose(1, 2)).squeeze(2) + bias
+        return (judged * verdict).sum(dim=2) + bias
+
+    def judged(self, words: Any, own: Any, seed: int | None = None) -> Any:
+        """Return what outputs weigh by their verdicts, the last `n_verdict` of their numbers.
+
+        Parameters
+        ----------
+        words : Tensor of int64, shape (n_documents, n_words)
+        own : Tensor, shape (n_documents or 1, n_candidates, n_own)
+            The rows of outputs.
+        seed : int, optional
+
+        Returns
+        -------
+        Tensor, shape (n_documents, n_candidates or 1, n_verdict)
+        """
         raise TypeError(f"{type(self).__name__} does not say what it makes of words.")
 
     def thinned(self, rows: Any, generator: Any) -> Any:
@@ -80,28 +105,19 @@ class AttentionNetwork(_Network):
     def __init__(self, how: Reading, n_words: int, n_dimensions: int, n_outputs: int) -> None:
         width = 2 * how.n_hidden
         super().__init__(how, n_words, n_dimensions, n_outputs, width + how.n_hidden)
-        self.n_looked_for = width
+        self.n_looked_for, self.n_verdict = width, how.n_hidden
         self.onward = nn.LSTM(n_dimensions, how.n_hidden, batch_first=True)
         self.backward_ = nn.LSTM(n_dimensions, how.n_hidden, batch_first=True)
         self.judge = nn.Linear(width, how.n_hidden)
 
-    def forward(self, words: Any, candidates: Any = None, seed: int | None = None) -> Any:
-        """Return the logits of outputs."""
+    def judged(self, words: Any, own: Any, seed: int | None = None) -> Any:
+        """Return what the shared layer makes of the mean that each output attends to."""
         is_word = words != PADDING
         states = self._states(words, is_word, _generator(seed))
-        if candidates is None:
-            own, bias = self.own[None], self.bias
-        else:
-            own, bias = (
-                functional.embedding(candidates, self.own, sparse=True),
-                self.bias[candidates],
-            )
-        looked_for, verdict = own.split([self.n_looked_for, own.shape[2] - self.n_looked_for], 2)
-        fits = states @ looked_for.transpose(1, 2)
+        fits = states @ own[:, :, : self.n_looked_for].transpose(1, 2)
         fits = fits.masked_fill(~is_word[:, :, None], -torch.inf)
         seen = functional.softmax(fits, dim=1).transpose(1, 2) @ states
-        judged = functional.leaky_relu(self.judge(seen), LEAK)
-        return (judged * verdict).sum(dim=2) + bias
+        return functional.leaky_relu(self.judge(seen), LEAK)
 
     def _states(self, words: Any, is_word: Any, generator: Any) -> Any:
         """Return what stands at each word in its context, shape (n_documents, n_words, width)."""
@@ -125,18 +141,16 @@ class ConvolutionNetwork(_Network):
         self.convolutions = nn.ModuleList(
             nn.Conv1d(n_dimensions, how.n_filters, width, STRIDE) for width in WIDTHS
         )
+        self.n_verdict = how.n_hidden
         n_pooled = len(WIDTHS) * how.n_filters * N_POOLS
         self.bottleneck = nn.Linear(n_pooled, how.n_hidden)
 
-    def forward(self, words: Any, candidates: Any = None, seed: int | None = None) -> Any:
-        """Return the logits of outputs."""
+    def judged(self, words: Any, own: Any, seed: int | None = None) -> Any:
+        """Return what stands behind the bottleneck, the same for all outputs."""
         generator = _generator(seed)
         pooled = self.thinned(self._pooled(words, generator), generator)
         found = self.thinned(functional.leaky_relu(self.bottleneck(pooled), LEAK), generator)
-        if candidates is None:
-            return found @ self.own.T + self.bias
-        own = functional.embedding(candidates, self.own, sparse=True)
-        return (own @ found[:, :, None]).squeeze(2) + self.bias[candidates]
+        return found[:, None]
 
     def _pooled(self, words: Any, generator: Any) -> Any:
         n_answers = -(-(words != PADDING).sum(dim=1) // STRIDE)  # of each text: rounded up

@@ -61,7 +61,7 @@ class ReadingRanker:
             return reader.vocabulary.numbered(texts_of(documents), warn=True)
 
         share = 0.5 if above is not None or task.is_draft else 1.0
-        self.reader = learn_outputs(make, words_of, outputs, self.how, share, run, STREAM)
+        self.reader = learn_outputs(make, words_of, outputs, self.how, share, run, STREAM, above)
         if run.progress is not None:
             run.progress(clusters.n_slots)
         return self

@@ -19,12 +19,12 @@ import numpy.typing as npt
 from polyseme.backbones.neural.checkpoints import below, read_checkpoint, write_checkpoint
 from polyseme.backbones.neural.device import settled
 from polyseme.backbones.neural.library import needed_library
+from polyseme.backbones.neural.linear_start import empty_head, start_of_head
 from polyseme.backbones.neural.losses import LOSSES
 from polyseme.backbones.neural.together import encoded_together
 from polyseme.backbones.neural.training import Outcome, TrainingPlan, train
 from polyseme.backbones.transformer.candidates import LevelCandidates
 from polyseme.backbones.transformer.learning_encoder import learning
-from polyseme.backbones.transformer.level_head import empty_head, start_of_head
 from polyseme.backbones.transformer.transformer import TransformerEncoder
 from polyseme.inputs.documents import Documents
 from polyseme.inputs.sparse_rows import SparsePattern

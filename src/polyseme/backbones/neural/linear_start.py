@@ -1,4 +1,4 @@
-"""The head of a level: a vector for each node, from which encoder and head learn together."""
+"""Outputs of a network that begin where the linear solver would end, not by chance."""
 
 from __future__ import annotations
 
