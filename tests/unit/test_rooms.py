@@ -59,6 +59,7 @@ AT_HOME = {
     "matplotlib": {"experiments"},
     "prometheus_client": {"server"},
     "pyarrow": {"text"},
+    "pyoxigraph": {"text"},
     "ray": set(),
     "rich": {"cli", "machine"},
     "starlette": {"server"},

@@ -16,6 +16,7 @@ from polyseme.text.corpora.records import Record
 from polyseme.text.evaluation import N_RANKED, Judged, choose_cut, cross_checked, figures_of
 from polyseme.text.features import in_batches
 from polyseme.text.problem import TextProblem
+from polyseme.text.vocabularies.kept import KeptVocabulary
 
 if TYPE_CHECKING:
     from polyseme.text.model import TextModel
@@ -26,7 +27,10 @@ TEXTS_AT_ONCE = 2048
 
 
 def measure_held_out(
-    classifier: PartitionedClassifier, problem: TextProblem, precision: float | None
+    classifier: PartitionedClassifier,
+    problem: TextProblem,
+    precision: float | None,
+    vocabulary: KeptVocabulary | None = None,
 ) -> tuple[Calibration, dict[str, Any]]:
     """Calibrate and measure a classifier on the documents that it was not trained on.
 
@@ -45,6 +49,7 @@ def measure_held_out(
     is_ordered = classifier.ordering_ is not None
     calibration = Calibration.fit(scores[found], judged.hits[found], are_probabilities=is_ordered)
     matched = classifier.match(X)
+    cut = choose_cut(judged, calibration, precision)
     return calibration, {
         **figures_of(classifier, judged),
         "n_training_documents": n_training,
@@ -52,9 +57,10 @@ def measure_held_out(
         "calibration": calibration.method,
         "reliability": cross_checked(judged, are_probabilities=is_ordered),
         "threshold": {
-            **dataclasses.asdict(choose_cut(judged, calibration, precision)),
+            **dataclasses.asdict(cut),
             "wanted_precision": precision,
         },
+        **_with_broader(judged, calibration, cut.threshold, vocabulary),
     }
 
 
@@ -92,7 +98,21 @@ def evaluate_records(
         "n_unknown_labels": len(unknown),
         "reliability": reliability(*judged.pairs(model.calibration_)),
         "threshold": dataclasses.asdict(judged.cut(model.calibration_, threshold)),
+        **_with_broader(judged, model.calibration_, threshold, model.vocabulary_),
     }
+
+
+def _with_broader(
+    judged: Judged,
+    calibration: Calibration,
+    threshold: float,
+    vocabulary: KeptVocabulary | None,
+) -> dict[str, Any]:
+    """Return figures that count broader concepts too, if the vocabulary has such."""
+    if vocabulary is None or not vocabulary.has_broader:
+        return {}
+    ancestors = vocabulary.with_ancestors()
+    return {"with_broader": judged.with_broader(calibration, threshold, ancestors)}
 
 
 def share_of_right_firsts(model: TextModel, records: Iterable[Record]) -> float:
