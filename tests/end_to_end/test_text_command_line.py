@@ -225,7 +225,8 @@ def test_a_vocabulary_of_skos_gives_names_other_names_and_a_tree(tmp_path):
     vocabulary.write_text(
         "@prefix s: <http://www.w3.org/2004/02/skos/core#> .\n"
         '<u:pet> a s:Concept ; s:prefLabel "pet"@en .\n'
-        '<u:cat> a s:Concept ; s:prefLabel "Cat"@en ; s:altLabel "kitty"@en ; s:broader <u:pet> .\n'
+        '<u:cat> a s:Concept ; s:prefLabel "Cat"@en ; s:altLabel "kitty"@en ;\n'
+        "    s:broader <u:pet> .\n"
         '<u:dog> a s:Concept ; s:prefLabel "Dog"@en ; s:broader <u:pet> .\n',
         encoding="utf-8",
     )
