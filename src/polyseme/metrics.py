@@ -27,6 +27,7 @@ __all__ = [
     "Propensities",
     "evaluate",
     "f1_at_k",
+    "hierarchical_scores",
     "hits",
     "ndcg_at_k",
     "precision_at_k",
@@ -36,6 +37,8 @@ __all__ = [
     "reach",
     "recall_at_k",
 ]
+
+ROWS_AT_ONCE = 4096
 
 Floats = npt.NDArray[np.float64]
 
@@ -197,6 +200,43 @@ def reach(matched: Any, clusters: LabelClusters, Y_true: Any, *, n_threads: int 
     """
     Y = _truth(Y_true)
     return _percentage(count_reached(Y, matched, clusters, n_threads=n_threads), Y.nnz)
+
+
+def hierarchical_scores(Y_suggested: Any, Y_true: Any, ancestors: Any) -> dict[str, float]:
+    """Compare labels together with all that is broader, so that a near miss counts in part.
+
+    The sets of each document, suggested and true, are joined by the ancestors of their labels,
+    and pairs of document and concept are counted over all documents (the hierarchical precision
+    and recall of Kiritchenko et al., 2006).
+
+    Parameters
+    ----------
+    Y_suggested, Y_true : documents x labels matrices
+    ancestors : labels x concepts matrix
+        Which concepts each label stands for: itself, and all above it.
+
+    Returns
+    -------
+    dict of str to float
+        Percentages under ``precision``, ``recall`` and ``f1``.
+    """
+    suggested, truth, above = map(_truth, (Y_suggested, Y_true, ancestors))
+    if suggested.shape != truth.shape or truth.shape[1] != above.shape[0]:
+        raise ValueError(
+            f"suggested labels have shape {suggested.shape}, true ones {truth.shape}, and there "
+            f"are ancestors of {above.shape[0]} labels; they do not belong together"
+        )
+    n_both = n_suggested = n_true = 0
+    for first in range(0, truth.shape[0], ROWS_AT_ONCE):
+        rows = slice(first, first + ROWS_AT_ONCE)
+        wide, right = ((part[rows] @ above).astype(bool) for part in (suggested, truth))
+        n_both += wide.multiply(right).nnz
+        n_suggested, n_true = n_suggested + wide.nnz, n_true + right.nnz
+    return {
+        "precision": _percentage(n_both, n_suggested),
+        "recall": _percentage(n_both, n_true),
+        "f1": _percentage(2 * n_both, n_suggested + n_true),
+    }
 
 
 def hits(top_labels: npt.ArrayLike, Y_true: Any) -> npt.NDArray[np.bool_]:

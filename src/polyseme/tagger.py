@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from polyseme.estimators.partitioned import PartitionedClassifier
     from polyseme.text.corpora.records import Record
     from polyseme.text.model import TextModel
+    from polyseme.text.vocabularies.kept import KeptVocabulary
 
 __all__ = ["Suggestion", "Tagger", "open_tagger", "tagger_for"]
 
@@ -79,6 +80,8 @@ class Tagger:
         Whether documents may be texts.
     label_uris : Names or None
         What the training data call the labels, if a vocabulary gave them names.
+    vocabulary : KeptVocabulary or None
+        What a vocabulary says of the labels: other names, notations, what is broader.
     threshold : float or None
         The least score of a suggestion unless told otherwise, if there is one.
     report : dict
@@ -91,6 +94,7 @@ class Tagger:
         self.model = model
         self.classifier: PartitionedClassifier = model
         self.label_uris: Names | None = None
+        self.vocabulary: KeptVocabulary | None = None
         self.threshold: float | None = None
         self.report: dict[str, Any] = {}
 
@@ -115,7 +119,19 @@ class Tagger:
     @cached_property
     def labels(self) -> LabelList:
         """All labels: ``tagger.labels.find("tank")``."""
-        return LabelList(self.classifier)
+        return LabelList(
+            self.classifier, None if self.vocabulary is None else self.vocabulary.search
+        )
+
+    @property
+    def n_named_labels(self) -> int:
+        """How many labels have a name, other than what the training data call them."""
+        if self.vocabulary is not None:
+            return self.vocabulary.n_named
+        names, uris = self.classifier.label_names_, self.label_uris
+        if names is None or uris is None:
+            return 0 if names is None else len(names)
+        return sum(name != uri for name, uri in zip(names, uris, strict=True))
 
     def most_ambiguous(self, n: int = 10) -> list[tuple[str | int, float]]:
         """Return the labels that are most likely ambiguous; see `polyseme.senses`."""
@@ -358,6 +374,7 @@ class Tagger:
                 **layer.describe(),
             },
             "has_label_names": classifier.label_names_ is not None,
+            "n_named_labels": self.n_named_labels,
             "has_feature_names": classifier.feature_names_ is not None,
             "parameters": classifier.get_params(),
         }
@@ -376,7 +393,7 @@ class TextTagger(Tagger):
         super().__init__(model)
         self.model: TextModel = model
         self.classifier = model.classifier_
-        self.label_uris = model.label_uris_
+        self.label_uris, self.vocabulary = model.label_uris_, model.vocabulary_
         self.threshold = float(model.threshold_)
         self.report = model.report_
 

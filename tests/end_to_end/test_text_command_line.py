@@ -262,6 +262,36 @@ def test_senses_and_info_know_texts(text_model, articles):
     assert "texts, n-grams of words" in succeed("info", text_model)
 
 
+def test_a_vocabulary_of_skos_gives_names_other_names_and_a_tree(tmp_path):
+    rows = ["text,labels", *["a cat sleeps,u:cat", "the dog barks,u:dog", "an owl,u:owl"] * 9]
+    data = tmp_path / "animals.csv"
+    data.write_text("\n".join(rows), encoding="utf-8")
+    vocabulary = tmp_path / "v.ttl"
+    vocabulary.write_text(
+        "@prefix s: <http://www.w3.org/2004/02/skos/core#> .\n"
+        '<u:pet> a s:Concept ; s:prefLabel "pet"@en .\n'
+        '<u:cat> a s:Concept ; s:prefLabel "Cat"@en ; s:altLabel "kitty"@en ;\n'
+        "    s:broader <u:pet> .\n"
+        '<u:dog> a s:Concept ; s:prefLabel "Dog"@en ; s:broader <u:pet> .\n',
+        encoding="utf-8",
+    )
+    args = ("train", data, "-o", tmp_path / "m", "--vocabulary", vocabulary, "--language", "en")
+    tree = ("--hierarchy", vocabulary)
+    assert "no place for 'u:owl'" in refuse(*args, *tree)
+    done = run(*args, *tree, "--hierarchy-others", "together")
+    assert done.exit_code == 0, done.output
+    assert "2 of 3 labels have a name" in done.stderr
+    assert "Counted together with all that is broader" in done.stdout
+    shown = succeed("senses", tmp_path / "m", "KITTY")
+    assert "Cat has" in shown
+    assert "also called: kitty" in shown
+    assert "broader: pet" in shown
+    assert "3, 2 with a name" in succeed("info", tmp_path / "m")
+    assert "no names in fi" in refuse(*args[:-1], "fi")
+    assert "--language is for" in refuse("train", data, "-o", tmp_path / "m", "--language", "en")
+    assert "is for texts" in refuse("train", tmp_path, "-o", tmp_path / "m", "--language", "en")
+
+
 def test_a_terminal_shows_the_sense_of_a_label_behind_its_name():
     sense = SuggestedSense(1, "comet, planet")
     labels = [

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
-from polyseme.text import Record, open_corpus
-from polyseme.text.corpora import is_corpus, read_vocabulary
+from polyseme.text import Record, open_corpus, read_vocabulary
+from polyseme.text.corpora import is_corpus
 from polyseme.text.corpora.records import guess_separator, split_labels
 from tests.examples import examples
 
@@ -269,8 +269,7 @@ def test_vocabularies_are_tsv_or_csv(tmp_path):
     assert read_vocabulary(tsv) == read_vocabulary(table) == names
     for name, content, sentence in (
         ("bad.tsv", "no tab\n", "line 1: a URI, a tab and a name"),
-        ("bad.csv", "a,b\n1,2\n", "must have the columns 'uri' and 'label'"),
-        ("v.ttl", "", "is RDF"),
+        ("bad.csv", "a,b\n1,2\n", "must have a header with the columns 'uri' and 'label'"),
         ("empty.tsv", "", "is empty"),
     ):
         with pytest.raises(ValueError, match=sentence):

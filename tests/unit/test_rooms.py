@@ -62,6 +62,7 @@ AT_HOME = {
     "onnxruntime": {"backbones"},
     "prometheus_client": {"server"},
     "pyarrow": {"text"},
+    "pyoxigraph": {"text"},
     "ray": set(),
     "rich": {"cli", "machine"},
     "starlette": {"server"},

@@ -12,6 +12,9 @@ from polyseme.senses import most_ambiguous, senses_of, slots_of
 from polyseme.server import lookup_schemas
 from polyseme.server.catalogue import Catalogue
 from polyseme.server.model_store import ModelStore
+from polyseme.tagger import tagger_for
+from polyseme.text import Vocabulary
+from polyseme.text.vocabularies.vocabulary import Concept
 from tests.web.conftest import assert_problem, client_with, get
 
 
@@ -37,6 +40,27 @@ def test_labels_are_found_by_some_of_their_words_in_any_case_and_without_accents
         (found,) = get(client, "/v1/labels", query=query)["labels"]
         assert found["name"] == "black holes"
         assert "found_as" not in found
+
+
+def test_a_label_shows_what_its_vocabulary_says_of_it():
+    concepts = {
+        "u:cat": Concept("Cats", ("felines",), ("C1",), ("u:pet",)),
+        "u:pet": Concept("Pets"),
+    }
+    classifier = polyseme.XRLinear(verbose=0, n_jobs=1, ordering="product", senses="none")
+    model = polyseme.TextModel(classifier=classifier, verbose=0, held_out=0).fit(
+        ["a cat", "a pet", "a cat sleeps"] * 4,
+        [["u:cat"], ["u:pet"], ["u:cat"]] * 4,
+        label_names=Vocabulary(concepts),
+    )
+    catalogue = Catalogue(tagger_for(model))
+    cat, pet = model.label_number("Cats"), model.label_number("Pets")
+    shown = lookup_schemas.LabelResponse(model="m", **catalogue.label(cat))
+    assert (shown.other_names, shown.notations) == (["felines"], ["C1"])
+    assert [dict(one) for one in shown.broader] == [{"label": pet, "name": "Pets", "uri": "u:pet"}]
+    assert [one["name"] for one in catalogue.label(pet)["narrower"]] == ["Cats"]
+    n_found, (found,) = catalogue.labels("feline", "best", 5, 0)
+    assert (n_found, found["name"], found["found_as"]) == (1, "Cats", "felines")
 
 
 def test_labels_without_a_query_are_those_with_most_documents(client, store):

@@ -8,19 +8,25 @@ from typing import Any, TypeVar
 
 import click
 
-from polyseme.text.corpora import Corpus, is_corpus, open_corpus, read_vocabulary
+from polyseme.cli.errors import note
+from polyseme.machine.progress import Progress
+from polyseme.tagger import Tagger
+from polyseme.text.corpora import Corpus, is_corpus, open_corpus
 from polyseme.text.features import TextFeatures
+from polyseme.text.vocabularies.reading import read_vocabulary
+from polyseme.text.vocabularies.vocabulary import Vocabulary
 
 __all__ = [
     "features_from",
     "is_text",
+    "note_named_labels",
     "opened_corpus",
     "reading_options",
     "refuse_text_options",
     "take",
     "threshold_option",
     "training_options",
-    "vocabulary_option",
+    "vocabulary_options",
 ]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -56,14 +62,25 @@ _READING = (
         help="Labels of each line of a plain text file.",
     ),
 )
-vocabulary_option = click.option(
-    "--vocabulary",
-    metavar="FILE",
-    type=click.Path(path_type=Path),
-    help="Names of labels that are URIs: a TSV file, a URI and a name a line.",
+_VOCABULARY = (
+    click.option(
+        "--vocabulary",
+        metavar="FILE",
+        type=click.Path(path_type=Path),
+        help="Names of labels that are URIs or notations, other names, and what is broader: SKOS "
+        "(.ttl, .rdf, .nt, .jsonld), TSV with a URI and a name a line, or CSV with a header.",
+    ),
+    click.option(
+        "--language",
+        "languages",
+        multiple=True,
+        metavar="CODE",
+        help="Language of names in the vocabulary, such as en; the next best follows with another "
+        "--language. [that of most names]",
+    ),
 )
 _TRAINING = (
-    vocabulary_option,
+    *_VOCABULARY,
     click.option(
         "--analyzer",
         type=click.Choice(["word", "char"]),
@@ -131,6 +148,7 @@ _READING_NAMES = (
 )
 _TRAINING_NAMES = (
     "vocabulary",
+    "languages",
     "analyzer",
     "ngrams",
     "max_features",
@@ -144,6 +162,8 @@ _TRAINING_NAMES = (
     "examples",
     "keep_data",
 )
+
+_SINGULAR = {"text_columns": "--text-column", "languages": "--language"}
 
 threshold_option = click.option(
     "--threshold",
@@ -161,6 +181,11 @@ def reading_options(function: Function) -> Function:
 def training_options(function: Function) -> Function:
     """Add the options that say how texts are read and learned from."""
     return _with(function, _READING + _TRAINING)
+
+
+def vocabulary_options(function: Function) -> Function:
+    """Add the options that say what labels are called."""
+    return _with(function, _VOCABULARY)
 
 
 def _with(function: Function, options: tuple[Callable[[Function], Function], ...]) -> Function:
@@ -184,16 +209,42 @@ def refuse_text_options(data: Path, options: dict[str, Any]) -> None:
     """Refuse options that have no meaning for matrices."""
     for name, value in options.items():
         if value not in (None, False, ()):
-            option = "--text-column" if name == "text_columns" else "--" + name.replace("_", "-")
+            option = _SINGULAR.get(name, "--" + name.replace("_", "-"))
             raise ValueError(f"{option} is for texts, and {data} is not a file of texts.")
 
 
 def opened_corpus(data: Path, options: dict[str, Any], **more: Any) -> Corpus:
     """Open a corpus as the options say."""
     reading = {name: options[name] for name in _READING_NAMES if options.get(name) is not None}
-    if options.get("vocabulary") is not None:
-        more["vocabulary"] = read_vocabulary(options["vocabulary"])
-    return open_corpus(data, **reading, **more)
+    return open_corpus(data, **reading, vocabulary=opened_vocabulary(options), **more)
+
+
+def opened_vocabulary(options: dict[str, Any]) -> Vocabulary | None:
+    """Read the vocabulary that the options name, and say what is in it."""
+    path, languages = options.get("vocabulary"), options.get("languages") or ()
+    if path is None:
+        if languages:
+            raise ValueError("--language is for the names of a --vocabulary; give one.")
+        return None
+    progress = Progress()
+    with progress, progress.phase("Reading the vocabulary"):
+        found = read_vocabulary(path, languages)
+    note(f"{path}: {found.description}.")
+    return found
+
+
+def note_named_labels(tagger: Tagger, options: dict[str, Any]) -> None:
+    """Say how many labels have a name, if a vocabulary was to give them one."""
+    path = options.get("vocabulary")
+    if path is None or tagger.label_uris is None:
+        return
+    n_named, n_labels = tagger.n_named_labels, tagger.classifier.n_labels_
+    note(f"{n_named:,} of {n_labels:,} labels have a name in {path}.")
+    if n_named == 0:
+        note(
+            f"labels are written like {str(tagger.label_uris[0])[:80]!r}, which is no URI, "
+            "notation or name there; is it the right file?"
+        )
 
 
 def features_from(options: dict[str, Any]) -> TextFeatures:

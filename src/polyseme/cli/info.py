@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -40,7 +41,7 @@ def info(model: Path, n_threads: int | None, seed: int, as_json: bool) -> None:
     rows = [
         ("method", about["method"]),
         ("documents", f"{about['n_documents']:,}"),
-        ("labels", f"{about['n_labels']:,}" + _named(about["has_label_names"])),
+        ("labels", f"{about['n_labels']:,}{_names_of_labels(about)}"),
         ("features", f"{about['n_features']:,}" + _named(about["has_feature_names"])),
         ("clusters", f"{about['n_clusters']:,}"),
         ("slots", f"{about['n_slots']:,}"),
@@ -92,6 +93,13 @@ def _order(ordering: dict[str, int] | None) -> str:
     if ordering is None:
         return "by bare scores"
     return f"learned from {ordering['n_documents']:,} documents"
+
+
+def _names_of_labels(about: dict[str, Any]) -> str:
+    n_named = about["n_named_labels"]
+    if n_named < about["n_labels"] and about["has_label_names"]:
+        return f", {n_named:,} with a name"
+    return _named(about["has_label_names"])
 
 
 def _named(has_names: bool) -> str:

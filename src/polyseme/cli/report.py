@@ -51,6 +51,13 @@ def print_report(out: Console, report: dict[str, Any]) -> None:
         out.print(f"Probabilities above 0.1 are off by {100 * error:.1f} points on average.")
     if "threshold" in report:
         out.print(described_cut(report["threshold"]), soft_wrap=True)
+    if "with_broader" in report:
+        figures = report["with_broader"]
+        out.print(
+            "Counted together with all that is broader: precision {precision:.1f}%, recall "
+            "{recall:.1f}%, F1 {f1:.1f}%.".format(**figures),
+            soft_wrap=True,
+        )
 
 
 def print_ambiguous(out: Console, tagger: Tagger) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -114,6 +115,8 @@ def senses(
     out = console()
     sentence = _sentence(str(about.name), about.n_documents, about.ambiguity, found)
     out.print(Text(sentence), soft_wrap=True)
+    for line in _in_vocabulary(tagger, number, n_shown):
+        out.print(Text(line), soft_wrap=True)
     if len(found) == 1:
         print_only_meaning(out, found[0])
         return
@@ -135,6 +138,22 @@ def _sentence(name: str, n_documents: int, ambiguity: float | None, found: list[
     if ambiguity < SHOWN_FROM:
         return f"{name} rather has one meaning: {likely}. Its {counted}, split in {n}:"
     return f"{name} has {n} senses, as far as its {counted} tell: {likely}."
+
+
+def _in_vocabulary(tagger: Tagger, label: int, n_shown: int) -> Iterator[str]:
+    """Say what a vocabulary has of a label, a line each."""
+    vocabulary = tagger.vocabulary
+    if vocabulary is None:
+        return
+    for what, names in (
+        ("also called", vocabulary.other_names(label)),
+        ("notation", vocabulary.notations_of(label)),
+        ("broader", [one.name for one in vocabulary.broader_than(label)]),
+        ("narrower", [one.name for one in vocabulary.narrower_than(label)]),
+    ):
+        if names:
+            more = f", and {len(names) - n_shown:,} more" if len(names) > n_shown else ""
+            yield f"{what}: {'; '.join(names[:n_shown])}{more}"
 
 
 def _list_most_ambiguous(

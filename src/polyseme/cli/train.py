@@ -17,8 +17,9 @@ from polyseme.cli.tuning import Tuning, take_tuning, tuning_from, tuning_options
 from polyseme.files.kinds import METHODS, method_named
 from polyseme.files.model_folder import check_target
 from polyseme.machine.progress import Progress
-from polyseme.partition.trees.given import OTHERS, LabelHierarchy
+from polyseme.partition.trees.given import OTHERS
 from polyseme.tagger import Tagger, tagger_for
+from polyseme.text.vocabularies.reading import read_hierarchy
 
 __all__ = ["train"]
 
@@ -62,8 +63,8 @@ __all__ = ["train"]
     "--hierarchy",
     metavar="FILE",
     type=click.Path(path_type=Path),
-    help="A tree of the labels in the place of --tree: JSON of nested lists or objects, or TSV or "
-    "CSV with a label and a broader one a line.",
+    help="A tree of the labels in the place of --tree: JSON of nested lists or objects, TSV or "
+    "CSV with a label and a broader one a line, or a vocabulary of SKOS.",
 )
 @click.option(
     "--hierarchy-others",
@@ -109,7 +110,7 @@ def train(
     tuning = tuning_from(asked, None if estimate else output, fixed=given)
     outside = None
     if hierarchy is not None:
-        outside = LabelHierarchy.from_file(hierarchy, others=hierarchy_others or "refuse")
+        outside = read_hierarchy(hierarchy, others=hierarchy_others or "refuse")
     job = job_for(data, model, text_options, outside)
     if estimate or output is None:
         job.estimate(as_json)

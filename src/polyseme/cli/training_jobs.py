@@ -11,6 +11,7 @@ from polyseme import datasets
 from polyseme.cli.corpus_options import (
     features_from,
     is_text,
+    note_named_labels,
     opened_corpus,
     refuse_text_options,
 )
@@ -20,6 +21,7 @@ from polyseme.estimators.partitioned import PartitionedClassifier
 from polyseme.machine.progress import Progress
 from polyseme.machine.threads import count_jobs
 from polyseme.partition.trees.given import LabelHierarchy
+from polyseme.tagger import tagger_for
 from polyseme.text.estimate import estimate_text_training
 from polyseme.text.fitting import Choice
 from polyseme.text.model import TextModel
@@ -107,6 +109,7 @@ class _OnTexts:
         )
         self._model.check_parameters()
         self._data, self._classifier, self._hierarchy = data, classifier, hierarchy
+        self._options = options
         self._corpus = opened_corpus(data, options)
         note(f"{data}: {self._corpus.description}.")
 
@@ -115,6 +118,7 @@ class _OnTexts:
         model.fit_records(
             corpus, label_names=corpus.label_names, hierarchy=self._hierarchy, choose=choose
         )
+        note_named_labels(tagger_for(model), self._options)
         if model.n_without_labels_:
             note(f"{model.n_without_labels_:,} documents without labels were left out.")
         if not model.report_:

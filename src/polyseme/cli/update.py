@@ -11,10 +11,11 @@ from typing import Any
 import click
 
 from polyseme.cli.corpus_options import (
+    note_named_labels,
     opened_corpus,
     reading_options,
     take,
-    vocabulary_option,
+    vocabulary_options,
 )
 from polyseme.cli.errors import note
 from polyseme.cli.report import described_senses, print_sizes, seconds_table
@@ -54,7 +55,7 @@ __all__ = ["update"]
     help="Train no node of the tree: every document is matched as before.",
 )
 @reading_options
-@vocabulary_option
+@vocabulary_options
 @common_options()
 def update(
     model: Path,
@@ -99,6 +100,7 @@ def update(
     with progress, progress.phase("Saving the model"):
         loaded.save(place)
     seconds = {**done.seconds, **progress.seconds}
+    note_named_labels(tagger_for(loaded), text_options)
     if done.known_reach is None:
         note(f"no label of {data} was known to {model}; are labels written as they were before?")
     if done.n_repeated:
@@ -120,7 +122,8 @@ def _old_records(
     model: TextModel, paths: tuple[Path, ...], options: dict[str, Any]
 ) -> Iterator[Record]:
     """Walk through all old files, one after the other; once is enough."""
-    alike = {name: value for name, value in options.items() if name != "labels_file"}
+    passed_over = ("labels_file", "vocabulary", "languages")
+    alike = {name: value for name, value in options.items() if name not in passed_over}
     # A list: a file that cannot be opened is refused before the work begins.
     return chain.from_iterable([opened_corpus(path, alike, like=model.reading_) for path in paths])
 

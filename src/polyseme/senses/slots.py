@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from polyseme.inputs.name_search import NameSearch
 from polyseme.inputs.names import name_of, number_of
 from polyseme.senses.words import Word, slot_words
 
@@ -55,9 +56,13 @@ class Slot:
     neighbours: list[int]
 
 
-def label_number(model: Model, label: str | int) -> int:
-    """Return the number of a label that is given by name, or by its number."""
-    return number_of(label, model.label_names_, model.n_labels_)
+def label_number(model: Model, label: str | int, *, search: NameSearch | None = None) -> int:
+    """Return the number of a label that is given by name, or by its number.
+
+    Names are found in any case, without accents, without what stands in brackets, or by some of
+    their words, unless several fit alike; `search` may know more of them.
+    """
+    return number_of(label, model.label_names_, model.n_labels_, search=search)
 
 
 def label_name(model: Model, label: int) -> str | int:

@@ -56,10 +56,22 @@ class Catalogue:
         slots = slots_of(self._model, label, n_words=N_WORDS, n_neighbours=N_LABELS)
         return {
             **self.summary(label),
+            **self._in_vocabulary(label),
             "evidence": None if layer is None else layer.evidence,
             "senses": [self._sense(sense) for sense in found] if len(found) > 1 else [],
             **of_one_meaning,
             "slots": [self._slot(slot) for slot in slots],
+        }
+
+    def _in_vocabulary(self, label: int) -> dict[str, Any]:
+        vocabulary = self._tagger.vocabulary
+        if vocabulary is None:
+            return {"other_names": [], "notations": [], "broader": [], "narrower": []}
+        return {
+            "other_names": vocabulary.other_names(label),
+            "notations": vocabulary.notations_of(label),
+            "broader": [one._asdict() for one in vocabulary.broader_than(label)],
+            "narrower": [one._asdict() for one in vocabulary.narrower_than(label)],
         }
 
     def _sense(self, sense: Sense) -> dict[str, Any]:

@@ -91,15 +91,29 @@ class SlotDescription(BaseModel):
     neighbours: list[Label]
 
 
+class RelatedConcept(BaseModel):
+    """A concept of the vocabulary; `label` is null if it is no label of the model."""
+
+    label: int | None
+    name: str
+    uri: str
+
+
 class LabelResponse(LabelSummary, _KnownOf):
     """A label and its senses, the one with most documents first.
 
     A label with one meaning has no `senses`; `labels`, `words` and `examples` are then its own,
     and else empty. `evidence` says what senses were told apart by: the other `labels` of
     documents, or, where each has one, its `text` or `embedding`; null if the model has no senses.
+    What a vocabulary says of the label are its `other_names`, `notations`, and the concepts right
+    above and below it.
     """
 
     model: str
+    other_names: list[str]
+    notations: list[str]
+    broader: list[RelatedConcept]
+    narrower: list[RelatedConcept]
     evidence: str | None
     senses: list[SenseDescription]
     slots: list[SlotDescription]

@@ -12,6 +12,7 @@ from polyseme.machine.progress import Progress
 from polyseme.partition.trees.given import LabelHierarchy, check_hierarchy
 from polyseme.text.corpora.records import Record
 from polyseme.text.problem import read_problem
+from polyseme.text.vocabularies.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from polyseme.text.model import TextModel
@@ -57,8 +58,10 @@ def estimate_text_training(
         )
         with progress.phase(SAMPLES):
             if outside is not None:
-                names = [(label_names or {}).get(label, label) for label in problem.labels]
-                outside = outside.for_columns(problem.labels, names)
+                known = Vocabulary.of(label_names or {})
+                names = [known.get(label, label) for label in problem.labels]
+                uris = [known.uri_of(label) or label for label in problem.labels]
+                outside = outside.for_columns(problem.labels, names, uris)
             found = estimate_training(
                 classifier,
                 problem.rows(0, problem.X.n_rows),

@@ -94,6 +94,24 @@ class Judged:
         kept = self.kept(calibration, threshold)
         return measure_cut(kept, self.hits, threshold, n_true=self.n_true)
 
+    def with_broader(
+        self, calibration: Calibration, threshold: float, ancestors: sp.csr_array
+    ) -> dict[str, float]:
+        """Measure the same together with all that is broader; see `hierarchical_scores`.
+
+        Parameters
+        ----------
+        ancestors : csr_array, shape (n_labels, n_concepts)
+        """
+        n_unknown = self.Y.shape[1] - ancestors.shape[0]
+        if n_unknown:  # of these nobody knows more than themselves
+            ancestors = sp.block_diag([ancestors, sp.eye_array(n_unknown)], format="csr")
+        kept = (self.labels >= 0) & (calibration(self.scores) >= threshold)
+        starts = np.concatenate([[0], np.cumsum(kept.sum(axis=1))])
+        ones = np.ones(starts[-1], dtype=np.float32)
+        suggested = sp.csr_array((ones, self.labels[kept], starts), shape=self.Y.shape)
+        return metrics.hierarchical_scores(suggested, self.Y, ancestors)
+
 
 def choose_cut(judged: Judged, calibration: Calibration, precision: float | None) -> Cut:
     """Choose the threshold of best F1, or the lowest one that is as precise as wanted."""

@@ -15,6 +15,8 @@ from polyseme.text.corpora.records import Record
 from polyseme.text.examples import Examples, best_documents
 from polyseme.text.measuring import measure_held_out
 from polyseme.text.problem import TextProblem, read_problem
+from polyseme.text.vocabularies.kept import KeptVocabulary
+from polyseme.text.vocabularies.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from polyseme.estimators.partitioned import PartitionedClassifier
@@ -51,10 +53,15 @@ def fit_text_model(
     X, Y = problem.rows(0, n_training), problem.Y.rows(0, n_training)
     if choose is not None:
         classifier = choose(classifier, X, Y)
-    names = [(label_names or {}).get(label, label) for label in problem.labels]
+    vocabulary = None if label_names is None else Vocabulary.of(label_names)
+    kept = None if vocabulary is None else KeptVocabulary.of(vocabulary, problem.labels)
+    names = [
+        label if vocabulary is None else vocabulary.get(label, label) for label in problem.labels
+    ]
     fitted: dict[str, Any] = {"label_names": names, "feature_names": features.vocabulary_}
     if outside is not None:
-        fitted["hierarchy"] = outside.for_columns(problem.labels, names)
+        uris = problem.labels if kept is None else kept.uris[: len(names)]
+        fitted["hierarchy"] = outside.for_columns(problem.labels, names, uris)
     seconds = dict(progress.seconds)
     calibration, threshold = Calibration.none(), 0.0
     report: dict[str, Any] = {}
@@ -69,7 +76,7 @@ def fit_text_model(
         seconds["Training without held-out documents"] = trained
         with progress, progress.phase("Measuring held-out documents"):
             calibration, report, label_thresholds = measure_held_out(
-                measured, problem, model.precision, per_label=model.per_label
+                measured, problem, model.precision, kept, per_label=model.per_label
             )
             report["refitted"] = bool(model.refit)
             threshold = report["threshold"]["threshold"]
@@ -90,12 +97,13 @@ def fit_text_model(
     model.features_, model.classifier_ = features, classifier
     model.calibration_, model.threshold_, model.report_ = calibration, threshold, report
     model.label_thresholds_ = label_thresholds
-    model.label_uris_ = None if label_names is None else Names.from_list(problem.labels)
+    model.label_uris_ = None if vocabulary is None else Names.from_list(problem.labels)
+    model.vocabulary_ = kept
     model.n_without_labels_ = problem.n_without_labels
     model.examples_ = examples
     n_trained = classifier.n_documents_
-    kept = problem.X.rows(0, n_trained), problem.Y.rows(0, n_trained)
-    model.training_data_ = kept if model.keep_data else None
+    data = problem.X.rows(0, n_trained), problem.Y.rows(0, n_trained)
+    model.training_data_ = data if model.keep_data else None
     model.reading_ = dict(getattr(records, "reading", {}))
     model.phase_seconds_ = seconds
     return model

@@ -18,6 +18,7 @@ from polyseme.text.evaluation import N_RANKED, Judged, choose_cut, cross_checked
 from polyseme.text.features import in_batches
 from polyseme.text.label_thresholds import choose_label_thresholds, cross_checked_cut
 from polyseme.text.problem import TextProblem
+from polyseme.text.vocabularies.kept import KeptVocabulary
 
 if TYPE_CHECKING:
     from polyseme.text.model import TextModel
@@ -39,6 +40,7 @@ def measure_held_out(
     classifier: PartitionedClassifier,
     problem: TextProblem,
     precision: float | None,
+    vocabulary: KeptVocabulary | None = None,
     *,
     per_label: bool = False,
 ) -> Measured:
@@ -64,6 +66,7 @@ def measure_held_out(
         "calibration": calibration.method,
         "reliability": cross_checked(judged, are_probabilities=is_ordered),
         "threshold": {**cut, "wanted_precision": precision},
+        **_with_broader(judged, calibration, cut["threshold"], vocabulary),
     }
     return Measured(calibration, report, of_labels)
 
@@ -105,7 +108,21 @@ def evaluate_records(
         "n_unknown_labels": len(unknown),
         "reliability": reliability(*judged.pairs(model.calibration_)),
         "threshold": dataclasses.asdict(cut),
+        **_with_broader(judged, model.calibration_, cut.threshold, model.vocabulary_),
     }
+
+
+def _with_broader(
+    judged: Judged,
+    calibration: Calibration,
+    threshold: float,
+    vocabulary: KeptVocabulary | None,
+) -> dict[str, Any]:
+    """Return figures that count broader concepts too, if the vocabulary has such."""
+    if vocabulary is None or not vocabulary.has_broader:
+        return {}
+    ancestors = vocabulary.with_ancestors()
+    return {"with_broader": judged.with_broader(calibration, threshold, ancestors)}
 
 
 def share_of_right_firsts(model: TextModel, records: Iterable[Record]) -> float:

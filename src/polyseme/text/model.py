@@ -42,6 +42,7 @@ from polyseme.text.predictions import Predicted, batches_of, predict_batches
 from polyseme.text.problem import Pairs
 from polyseme.text.text_model_files import contents_of, restore
 from polyseme.text.text_update import update_text_model
+from polyseme.text.vocabularies.kept import KeptVocabulary
 from polyseme.training.update import Update
 
 __all__ = ["Suggestion", "TextModel"]
@@ -100,6 +101,8 @@ class TextModel(BaseEstimator):  # type: ignore[misc]
         The same for each label, with `per_label`.
     label_uris_ : Names or None
         What the training data call the labels, if a vocabulary gave them names.
+    vocabulary_ : KeptVocabulary or None
+        What that vocabulary says of the labels besides: other names, notations, what is broader.
     report_ : dict
         The held-out evaluation: ``accuracy`` (percent), ``by_label_frequency``,
         ``reach``, ``reliability``, ``threshold``, and numbers of documents; empty if
@@ -132,6 +135,7 @@ class TextModel(BaseEstimator):  # type: ignore[misc]
     threshold_: float
     label_thresholds_: npt.NDArray[np.float64] | None
     label_uris_: Names | None
+    vocabulary_: KeptVocabulary | None
     report_: dict[str, Any]
     examples_: Examples | None
     training_data_: tuple[SparseRows, SparsePattern] | None
@@ -228,8 +232,9 @@ class TextModel(BaseEstimator):  # type: ignore[misc]
             again.
         labels : iterable of lists of str
             As many, and as often. Texts without labels are left out.
-        label_names : dict of str to str, optional
-            Names for people of what `labels` holds, such as URIs.
+        label_names : Vocabulary, or dict of str to str, optional
+            Names for people of what `labels` holds, such as URIs. Of a `Vocabulary`, as
+            `polyseme.text.read_vocabulary` reads it, other names and broader concepts are kept.
         hierarchy : LabelHierarchy, optional
             A tree of the labels from outside, as for `XRLinear.fit`: of what `labels` holds, or
             of names for people.
@@ -450,10 +455,14 @@ class TextModel(BaseEstimator):  # type: ignore[misc]
         return {**{name: i for i, name in enumerate(names)}, **{u: i for i, u in enumerate(uris)}}
 
     def label_number(self, label: str | int) -> int:
-        """Return the number of a label that is given by name, URI or number."""
+        """Return the number of a label that is given by name, URI or number.
+
+        Names are found as people type them, alternative ones too; see `polyseme.senses`.
+        """
         if self.label_uris_ is not None and label in self.label_uris_:
             return self.label_uris_.index(label)
-        return label_number(self.classifier_, label)
+        search = None if self.vocabulary_ is None else self.vocabulary_.search
+        return label_number(self.classifier_, label, search=search)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Save the model as a folder of safetensors and JSON; `polyseme.load` reads it.

@@ -15,6 +15,7 @@ from polyseme.partition.label_clusters import LabelClusters
 from polyseme.text.calibration import Calibration
 from polyseme.text.examples import Examples
 from polyseme.text.features import TextFeatures
+from polyseme.text.vocabularies.kept import KeptVocabulary
 
 if TYPE_CHECKING:
     from polyseme.text.model import TextModel
@@ -69,6 +70,9 @@ def contents_of(model: TextModel) -> Contents:
         arrays["training.labels.columns"] = Y.columns
     if model.label_uris_ is not None:
         names["uris"] = model.label_uris_
+    if model.vocabulary_ is not None:
+        arrays |= model.vocabulary_.to_arrays()
+        names |= model.vocabulary_.to_names()
     own = Contents(description, arrays, names)
     return own.with_part("classifier", model.classifier_.contents())
 
@@ -114,6 +118,7 @@ def restore(model: TextModel, stored: StoredModel, n_jobs: int | None) -> None:
     model.n_without_labels_ = stored.whole_number("n_without_labels", 0)
     model.features_, model.classifier_, model.calibration_ = features, classifier, calibration
     model.label_uris_ = uris
+    model.vocabulary_ = KeptVocabulary.restored(stored, classifier.n_labels_)
     # Whoever trains it again has the same settings.
     model.features, model.classifier = clone(features), clone(classifier)
 
@@ -167,6 +172,8 @@ def _look_through(report: dict[str, Any]) -> None:
     _require_numbers(report.get("reach", 0))
     if "reliability" in report:
         _require_numbers(report["reliability"]["calibration_error"])
+    if "with_broader" in report:
+        _require_numbers(*(report["with_broader"][name] for name in ("precision", "recall", "f1")))
     if "threshold" in report:
         cut = dict(report["threshold"])
         _require_numbers(cut.pop("wanted_precision", None) or 0)

@@ -21,6 +21,8 @@ from polyseme.text.corpora.records import Record
 from polyseme.text.examples import Examples, first_of_each, meanings_of, surest_pairs
 from polyseme.text.features import TextFeatures, in_batches
 from polyseme.text.problem import RowBuffer, held_out_last
+from polyseme.text.vocabularies.kept import KeptVocabulary
+from polyseme.text.vocabularies.vocabulary import Vocabulary
 from polyseme.training.update import Update, update_stacked
 from polyseme.training.with_slots import check_can_be_updated
 
@@ -111,6 +113,7 @@ def update_text_model(
         model.label_thresholds_ = np.append(model.label_thresholds_, more)
     if model.label_uris_ is not None:
         model.label_uris_ = Names.from_list([*model.label_uris_, *new_labels])
+        model.vocabulary_ = _more_of_vocabulary(model, label_names)
     model.classifier_, model.examples_ = classifier, examples
     if model.training_data_ is not None and X.sparse is not None:
         model.training_data_ = X.sparse, Y
@@ -120,6 +123,17 @@ def update_text_model(
         full_training_due=reasons,
         seconds={**progress.seconds, **update.seconds},
     )
+
+
+def _more_of_vocabulary(
+    model: TextModel, label_names: Mapping[str, str] | None
+) -> KeptVocabulary | None:
+    """Return what is kept of old and new labels; what is given now counts more than before."""
+    if model.vocabulary_ is None and label_names is None:
+        return None
+    known = Vocabulary({}) if model.vocabulary_ is None else model.vocabulary_.to_vocabulary()
+    joined = known.with_concepts(Vocabulary.of(label_names or {}).concepts)
+    return KeptVocabulary.of(joined, [str(label) for label in model.label_uris_ or ()])
 
 
 class _LabelNumbers:

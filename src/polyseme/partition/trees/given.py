@@ -243,7 +243,8 @@ class LabelHierarchy:
         ending = place.suffix.lower()
         if ending != ".json" and ending not in DELIMITERS:
             raise ValueError(
-                f"{place}: a hierarchy is a file that ends in .json, .tsv or .csv, not {ending!r}."
+                f"{place}: a hierarchy is a file that ends in .json, .tsv or .csv, not "
+                f"{ending!r}; SKOS is read by polyseme.text.read_hierarchy."
             )
         is_nested = ending == ".json"
         content = read_nested(place) if is_nested else list(read_pairs(place))

@@ -18,9 +18,8 @@ from polyseme.text.corpora.parquet import ParquetFile
 from polyseme.text.corpora.plain import PlainLines, plain_files_in
 from polyseme.text.corpora.records import Corpus, Record
 from polyseme.text.corpora.table import Table, TableSource, Wanted
-from polyseme.text.corpora.vocabulary import read_vocabulary
 
-__all__ = ["Corpus", "Record", "is_corpus", "open_corpus", "read_vocabulary"]
+__all__ = ["Corpus", "Record", "is_corpus", "open_corpus"]
 
 _TABLES: dict[str, type[TableSource]] = {
     ".csv": DelimitedFile,
@@ -79,8 +78,8 @@ def open_corpus(
         one. In Annif's folders it is the name of the file.
     labels_file : path, optional
         The labels of each line of `path`, which then is plain text, a document a line.
-    vocabulary : dict of str to str, optional
-        From URI to name; see `read_vocabulary`.
+    vocabulary : Vocabulary, or dict of str to str, optional
+        From URI to name; see `polyseme.text.read_vocabulary`.
     need_labels : bool
         Refuse files without labels.
     like : dict, optional

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from polyseme.text.corpora.lines import lines_of
-from polyseme.text.corpora.records import Record, split_labels
+from polyseme.text.corpora.records import Record, split_labels, uri_and_name
 from polyseme.text.corpora.table import Wanted
-from polyseme.text.corpora.vocabulary import uri_and_name
+from polyseme.text.vocabularies.vocabulary import Vocabulary
 
 __all__ = ["AnnifFolder", "AnnifTsv", "looks_like_annif_tsv"]
 
@@ -32,7 +32,7 @@ class AnnifTsv:
 
     def __init__(self, path: Path, wanted: Wanted, vocabulary: Mapping[str, str] | None) -> None:
         self._path = path
-        self.label_names = None if vocabulary is None else dict(vocabulary)
+        self.label_names = vocabulary
         self.reading: dict[str, Any] = {}
         self.description = "TSV as Annif has it: a text, a tab, URIs"
 
@@ -66,7 +66,9 @@ class AnnifFolder:
         self._folder = folder
         self._need_labels = wanted.need_labels
         self._has_uris = vocabulary is not None or any(folder.glob("*.tsv"))
-        self.label_names = dict(vocabulary or {}) if self._has_uris else None
+        self.label_names: Vocabulary | None = None
+        if self._has_uris:  # one of its own, to which names in files of labels are added
+            self.label_names = Vocabulary(Vocabulary.of(vocabulary or {}).concepts)
         self._uri_of: dict[str, str] = {}
         for uri, name in (vocabulary or {}).items():
             self._uri_of.setdefault(name, uri)
@@ -99,5 +101,5 @@ class AnnifFolder:
             if found is None:
                 raise ValueError(f"{keys}, line {number}: a URI, a tab and a name are expected.")
             assert self.label_names is not None
-            self.label_names.setdefault(*found)
+            self.label_names.add_name(*found)
             yield found[0]

@@ -39,7 +39,7 @@ class PlainLines:
         vocabulary: Mapping[str, str] | None,
     ) -> None:
         self._texts, self._labels = texts, labels
-        self.label_names = None if vocabulary is None else dict(vocabulary)
+        self.label_names = vocabulary
         self._separator = wanted.label_separator
         if self._separator is None:
             self._separator = guess_separator(list(islice(lines_of(labels), N_LOOKED_AT)))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, Protocol
 
-__all__ = ["Corpus", "Record", "guess_separator", "split_labels"]
+__all__ = ["Corpus", "Record", "guess_separator", "split_labels", "uri_and_name"]
 
 _PYTHON_TEXT = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
 # What str() makes of a list of texts, and so what pandas writes into a cell.
@@ -32,13 +32,17 @@ class Corpus(Protocol):
         What was found, for people.
     reading : dict
         The columns and the separator that were found or given, as arguments of `open_corpus`.
-    label_names : dict of str to str or None
+    label_names : Vocabulary, dict of str to str, or None
         Names of labels that are URIs, as far as they are known after a walk.
     """
 
     description: str
     reading: dict[str, Any]
-    label_names: dict[str, str] | None
+
+    @property
+    def label_names(self) -> Mapping[str, str] | None:
+        """Names of labels that are URIs."""
+        ...
 
     def __iter__(self) -> Iterator[Record]:
         """Start at the first document."""
@@ -65,6 +69,14 @@ def split_labels(value: Any, separator: str | None) -> tuple[str, ...]:
         labels = [_label_of(value)]
     cleaned = (_without_brackets(label.strip()) for label in labels)
     return tuple(dict.fromkeys(label for label in cleaned if label))
+
+
+def uri_and_name(line: str) -> tuple[str, str] | None:
+    """Return the first two cells of a line of Annif's vocabularies, None if there are not two."""
+    uri, _, rest = line.strip("\r\n").partition("\t")
+    name = rest.split("\t", 1)[0].strip()
+    uri = uri.strip().removeprefix("<").removesuffix(">")
+    return (uri, name) if uri and name else None
 
 
 def guess_separator(values: Iterable[Any]) -> str | None:

@@ -88,7 +88,7 @@ class Table:
         self, source: TableSource, wanted: Wanted, vocabulary: Mapping[str, str] | None
     ) -> None:
         self._source = source
-        self.label_names = None if vocabulary is None else dict(vocabulary)
+        self.label_names = vocabulary
         found = source.columns()
         self._text_columns = _text_columns(source.path, found, wanted)
         self._labels_column = _labels_column(source.path, found, wanted, self._text_columns)

@@ -1,0 +1,1 @@
+"""Vocabularies: names of labels, other names, notations, what is broader; read, and kept."""
