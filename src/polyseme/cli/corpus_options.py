@@ -8,10 +8,11 @@ from typing import Any, TypeVar
 
 import click
 
-from polyseme.text.corpora import Corpus, is_corpus, open_corpus, read_vocabulary
+from polyseme.text.corpora import FORMATS, Corpus, is_corpus, open_corpus, read_vocabulary
 from polyseme.text.features import TextFeatures
 
 __all__ = [
+    "PLAIN_FORMATS",
     "features_from",
     "is_text",
     "opened_corpus",
@@ -25,6 +26,7 @@ __all__ = [
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
+PLAIN_FORMATS = ("text", "lines")  # without labels, so for "predict" alone
 _READING = (
     click.option(
         "--text-column",
@@ -41,13 +43,22 @@ _READING = (
     click.option(
         "--label-separator",
         metavar="TEXT",
-        help="What stands between labels in a cell; guessed if not given.",
+        help="What stands between labels in a cell, '' if nothing does; guessed if not given.",
     ),
     click.option(
         "--id-column",
         metavar="NAME",
         help="Column of what documents are called, which predictions carry. Found by its name "
         "if not given.",
+    ),
+    click.option(
+        "--format",
+        type=click.Choice([*FORMATS, *PLAIN_FORMATS]),
+        help="What kind of file it is; by its ending, or its first lines, if not given. One text "
+        "and one a line are for predict.",
+    ),
+    click.option(
+        "--encoding", metavar="NAME", help="Of text files, such as cp1252 or utf-16. [utf-8]"
     ),
     click.option(
         "--labels-file",
@@ -71,8 +82,9 @@ _TRAINING = (
     ),
     click.option(
         "--ngrams",
-        metavar="N-N",
-        help="Shortest and longest n-gram. [1-2 for words, 3-5 for characters]",
+        metavar="N",
+        help="Longest n-gram, or the shortest and the longest: 3 is 1-3. [1-2 for words, 3-5 for "
+        "characters]",
     ),
     click.option("--max-features", type=int, metavar="N", help="Most n-grams to keep. [1000000]"),
     click.option(
@@ -127,6 +139,8 @@ _READING_NAMES = (
     "labels_column",
     "label_separator",
     "id_column",
+    "format",
+    "encoding",
     "labels_file",
 )
 _TRAINING_NAMES = (
@@ -177,7 +191,8 @@ def take(options: dict[str, Any]) -> dict[str, Any]:
 
 def is_text(data: Path, options: dict[str, Any]) -> bool:
     """Say whether the data are texts."""
-    return options.get("labels_file") is not None or is_corpus(data)
+    is_named = options.get("labels_file") is not None or options.get("format") is not None
+    return is_named or is_corpus(data)
 
 
 def refuse_text_options(data: Path, options: dict[str, Any]) -> None:
@@ -211,7 +226,7 @@ def features_from(options: dict[str, Any]) -> TextFeatures:
 
 
 def _pair(text: str) -> tuple[int, int]:
-    shortest, dash, longest = text.partition("-")
-    if not (shortest.isdecimal() and (longest.isdecimal() if dash else True)):
+    shortest, _, longest = (text if "-" in text else f"1-{text}").partition("-")
+    if not (shortest.isdecimal() and longest.isdecimal()):
         raise ValueError(f"--ngrams must be a number or a range such as 1-2, not {text!r}.")
-    return int(shortest), int(longest if dash else shortest)
+    return int(shortest), int(longest)

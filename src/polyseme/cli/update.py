@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from polyseme.cards import write_card
 from polyseme.cli.corpus_options import (
     opened_corpus,
     reading_options,
@@ -98,6 +99,7 @@ def update(
     progress = Progress()
     with progress, progress.phase("Saving the model"):
         loaded.save(place)
+        write_card(place, tagger_for(loaded))
     seconds = {**done.seconds, **progress.seconds}
     if done.known_reach is None:
         note(f"no label of {data} was known to {model}; are labels written as they were before?")
