@@ -4,7 +4,18 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from polyseme import adapters, assignment, datasets, explain, metrics, senses, tagger, update
+    from polyseme import (
+        adapters,
+        assignment,
+        cards,
+        datasets,
+        explain,
+        hub,
+        metrics,
+        senses,
+        tagger,
+        update,
+    )
     from polyseme.cost.estimate import estimate_training
     from polyseme.estimators.attention_xml import AttentionXML
     from polyseme.estimators.bonsai import Bonsai
@@ -39,9 +50,11 @@ __all__ = [
     "XTransformer",
     "adapters",
     "assignment",
+    "cards",
     "datasets",
     "estimate_training",
     "explain",
+    "hub",
     "load",
     "metrics",
     "quantize",

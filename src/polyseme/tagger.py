@@ -383,6 +383,15 @@ class Tagger:
         """Return how texts were read, learned from and measured; nothing without texts."""
         return {}
 
+    def settings_of_texts(self) -> dict[str, Any]:
+        """Return the settings beside those of the classifier; none without texts."""
+        return {}
+
+    @property
+    def origin(self) -> dict[str, Any]:
+        """When the model was trained, on what, and by which versions, as far as that is known."""
+        return dict(getattr(self.model, "origin_", {}))
+
 
 class TextTagger(Tagger):
     """A trained `TextModel`. Documents are texts, or matrices of the features it makes of them."""
@@ -399,7 +408,7 @@ class TextTagger(Tagger):
 
     @property
     def has_probabilities(self) -> bool:
-        return super().has_probabilities or self.model.calibration_.method != "none"
+        return self.model.has_probabilities
 
     def label_number(self, label: str | int) -> int:
         return self.model.label_number(label)
@@ -435,6 +444,13 @@ class TextTagger(Tagger):
     @property
     def phase_seconds(self) -> dict[str, float]:
         return dict(self.model.phase_seconds_)
+
+    def settings_of_texts(self) -> dict[str, Any]:
+        own = ("held_out", "refit", "precision", "per_label", "examples", "keep_data")
+        return {
+            **self.model.features_.describe()["parameters"],
+            **{name: getattr(self.model, name) for name in own},
+        }
 
     def about_texts(self) -> dict[str, Any]:
         return {

@@ -19,6 +19,7 @@ from polyseme.cli import main
 from polyseme.cli.predictions import for_people
 from polyseme.demo import make_corpus
 from polyseme.suggestions import SuggestedSense, Suggestion
+from polyseme.text import open_corpus
 from polyseme.text.predictions import Predicted, as_tsv
 from tests.end_to_end.command_line import refuse, run, succeed, write_csv
 
@@ -69,10 +70,40 @@ def test_options_of_training_reach_the_model(articles, tmp_path):
     succeed("train", articles, "-o", tmp_path / "m", "--ngrams=2", *options)
     model = polyseme.load(tmp_path / "m")
     assert (model.refit, model.precision, model.examples) == (False, 0.9, 0)
-    assert model.features_.ngram_range == (2, 2)
+    assert model.features_.ngram_range == (1, 2)
     assert model.report_["refitted"] is False
     assert model.report_["threshold"]["wanted_precision"] == 0.9
     assert model.examples_ is None
+
+
+def test_replacing_a_larger_model_is_said(articles, new, tmp_path):
+    first = run("train", articles, "-o", tmp_path / "m", "--no-held-out", *SMALL)
+    assert "replaced" not in first.stderr
+    again = run("train", new, "-o", tmp_path / "m", "--no-held-out", *SMALL)
+    assert "has a model of 800 documents, which will be replaced." in again.stderr
+    assert "the model that was replaced had 800 documents; this has 60." in again.stderr
+
+
+def test_a_model_without_probabilities_is_evaluated_without_a_word_of_them(new, tmp_path):
+    options = ("--no-held-out", "--ordering=product", *SMALL)
+    succeed("train", new, "-o", tmp_path / "m", *options)
+    shown = succeed("evaluate", tmp_path / "m", new)
+    assert "robabilit" not in shown
+    assert "Threshold" not in shown
+    with_threshold = succeed("evaluate", tmp_path / "m", new, "--threshold=0.1")
+    assert "Threshold 0.100: precision" in with_threshold
+
+
+def test_names_with_a_comma_are_doubted_aloud(tmp_path):
+    path = tmp_path / "works.csv"
+    rows = "".join(f'a fugue {i},"Bach, Johann"\n' for i in range(12))
+    path.write_text(f"text,labels\n{rows}")
+    with pytest.warns(UserWarning, match="look like names that have one, such as 'Bach, Johann'"):
+        open_corpus(path)
+    options = ("--label-separator=", "--no-held-out", *SMALL)
+    whole = run("train", path, "-o", tmp_path / "m", *options)
+    assert "look like" not in whole.stderr
+    assert polyseme.load(tmp_path / "m").classes_.tolist() == ["Bach, Johann"]
 
 
 def test_nothing_held_out_is_said_and_works(articles, tmp_path):
@@ -141,8 +172,60 @@ def test_a_text_on_stdin_gets_names_with_scores(text_model):
     assert len(by_line.stdout.splitlines()) == 2
     nothing = from_stdin(" \n", "predict", text_model)
     assert (nothing.exit_code, "no text on stdin" in nothing.stderr) == (2, True)
-    binary = from_stdin(b"\xff\xfe", "predict", text_model)
+    binary = from_stdin(b"caf\xe9", "predict", text_model)
     assert (binary.exit_code, "not UTF-8" in binary.stderr) == (2, True)
+
+
+def test_stdin_with_structure_is_read_as_what_it_is(text_model, new):
+    rows = list(csv.DictReader(new.read_text().splitlines()))[:3]
+    lines = "".join(json.dumps(row) + "\n" for row in rows)
+    table = "".join(new.read_text().splitlines(keepends=True)[:4])
+    expected = succeed("predict", text_model, new, "--json").splitlines()[:3]
+    for content in (lines, table):
+        for options in ((), ("--lines",)):
+            found = from_stdin(content, "predict", text_model, "-", "--json", *options)
+            assert found.stdout.splitlines() == expected
+            assert "stdin looks like" in found.stderr
+    plain = from_stdin(lines, "predict", text_model, "--json", "--format=text")
+    assert [json.loads(line).get("id", "none") for line in plain.stdout.splitlines()] == ["none"]
+    assert "looks like" not in plain.stderr
+    by_line = from_stdin(lines, "predict", text_model, "--json", "--format=lines")
+    assert len(by_line.stdout.splitlines()) == 3
+
+
+def test_labels_on_stdin_do_not_count_as_text(text_model):
+    text = make_corpus(1, seed=9).texts[0]
+    bare = from_stdin(f"{text}\n", "predict", text_model, "--lines", "--json", "--top=3")
+    labelled = from_stdin(f"__label__tank {text}\n", "predict", text_model, "--json", "--top=3")
+    assert labelled.stdout == bare.stdout
+
+
+def test_what_is_wrong_on_stdin_is_said_of_stdin(text_model):
+    broken = from_stdin('{"text": "a"}\n{"text": \n', "predict", text_model, "-")
+    assert (broken.exit_code, "stdin, line 2: not JSON" in broken.stderr) == (2, True)
+
+
+def test_a_text_can_be_an_argument(text_model):
+    texts = make_corpus(2, seed=9).texts
+    one = succeed("predict", text_model, "--text", texts[0], "--top=2")
+    assert one == from_stdin(texts[0], "predict", text_model, "--top=2").stdout
+    both = succeed("predict", text_model, "--text", texts[0], "--text", texts[1], "--json")
+    assert [json.loads(line)["row"] for line in both.splitlines()] == [0, 1]
+    said = refuse("predict", text_model, "a bat in a cave")
+    assert "is not a file or folder of texts; to find labels for a text as such" in said
+    assert "exclude each other" in refuse("predict", text_model, "x.csv", "--text", "a")
+
+
+def test_a_file_of_another_encoding_and_format_is_trained_on(articles, tmp_path):
+    other = tmp_path / "articles.data"
+    other.write_bytes(articles.read_text().encode("utf-16"))
+    options = ("--format=csv", "--encoding=utf-16", "--no-held-out", *SMALL)
+    said = run("train", other, "-o", tmp_path / "m", *options)
+    assert said.exit_code == 0, said.stderr
+    assert polyseme.load(tmp_path / "m").classifier_.n_documents_ == 800
+    assert "the format 'lines' is not one of texts with labels" in refuse(
+        "train", articles, "-o", tmp_path / "m", "--format=lines"
+    )
 
 
 def test_a_closed_stdin_is_a_sentence(text_model):
@@ -171,7 +254,7 @@ def test_predictions_are_written_as_the_ending_says(text_model, new, tmp_path):
         assert succeed("predict", text_model, new, "-o", tmp_path / f"a.{ending}") == ""
     assert (tmp_path / "a.tsv").read_text() == succeed("predict", text_model, new)
     as_tsv, as_csv = (
-        list(csv.reader((tmp_path / f"a.{ending}").open(newline=""), delimiter=sign))
+        list(csv.reader((tmp_path / f"a.{ending}").read_text().splitlines(), delimiter=sign))
         for ending, sign in (("tsv", "\t"), ("csv", ","))
     )
     assert as_tsv == as_csv
@@ -398,7 +481,7 @@ def test_office_files_and_headless_tables_get_advice(tmp_path):
 
 def test_an_output_of_another_format_than_its_ending_is_refused(text_model, articles, tmp_path):
     said = refuse("predict", text_model, articles, "-o", tmp_path / "out.xlsx")
-    assert "the ending .xlsx is not known; use .jsonl" in said
+    assert "the ending .xlsx is not known; use .csv" in said
 
 
 def test_options_of_texts_are_refused_for_matrices(data, model, tmp_path):

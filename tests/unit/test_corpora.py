@@ -6,6 +6,7 @@ import csv
 import gzip
 import io
 import json
+import sys
 import tracemalloc
 
 import pytest
@@ -13,8 +14,8 @@ from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from polyseme.text import Record, open_corpus, read_vocabulary
-from polyseme.text.corpora import is_corpus
-from polyseme.text.corpora.records import guess_separator, split_labels
+from polyseme.text.corpora import guess_format, is_corpus
+from polyseme.text.corpora.records import guess_separator, name_with_comma, split_labels
 from tests.examples import examples
 
 quick = examples(30, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -222,6 +223,22 @@ def test_what_stands_between_labels_is_guessed(values, separator):
     assert guess_separator(values) == separator
 
 
+@pytest.mark.parametrize(
+    ("cells", "doubted"),
+    [
+        (["Bach, Johann Sebastian", "Mozart, Wolfgang", "Anonymous"], "Bach, Johann Sebastian"),
+        (["Apple, Pear", "Pear, Plum"], None),  # what follows a comma begins another cell
+        (["Apple, Pear", "Pear"], None),
+        (["Apple, Pear, Plum"], None),
+        (["apple, pear"], None),
+        (["Apple,Pear"], None),
+        (["Apple"], None),
+    ],
+)
+def test_commas_of_names_are_told_from_commas_between_labels(cells, doubted):
+    assert name_with_comma(cells) == doubted
+
+
 def test_a_label_in_a_list_that_is_no_name_is_refused(tmp_path):
     path = write(tmp_path / "a.jsonl", '{"text": "a", "labels": [1.5]}')
     with pytest.raises(ValueError, match=r"a.jsonl, line 1: a label is 1.5"):
@@ -312,7 +329,10 @@ BAD = {
     "long cells.csv": ('text,labels\n"a\nb",x\nb\n', r"row 1 \(line 4\): has 1 cells"),
     "twice.csv": ("text,text,labels\na,b,c\n", "two columns named 'text'"),
     "latin.csv": (b"text,labels\na,x\nb\xe4r,y\n", "line 3: not UTF-8 .byte 0xe4"),
-    "wide.csv": ("text,labels\n".encode("utf-16"), "is UTF-16; save it as UTF-8"),
+    "wide.csv": (
+        "text,labels\n".encode("utf-16"),
+        "is UTF-16; save it as UTF-8, or give --enc",
+    ),
     "nul.csv": (b"text,labels\na\0b,x\n", "line 2: holds a NUL byte"),
     "cut.csv.gz": (gzip.compress(b"text,labels\n" + b"a,x\n" * 99)[:-9], "gzip file is damaged"),
     "empty.jsonl": ("\n", "is empty; give one JSON object a line"),
@@ -398,3 +418,114 @@ def test_of_two_uris_with_one_name_the_first_counts(tmp_path):
     (tmp_path / "1.key").write_text("cats\n")
     corpus = open_corpus(tmp_path, vocabulary={"urn:1": "cats", "urn:2": "cats"})
     assert [record.labels for record in corpus] == [("urn:1",)]
+
+
+# Formats that no ending tells
+
+
+def test_lines_of_fasttext_have_their_labels_among_the_words(tmp_path):
+    path = write(tmp_path / "train.txt", "__label__cat __label__pet A black  cat.\n\nno label\n")
+    assert is_corpus(path)
+    assert list(open_corpus(path)) == [
+        Record("A black cat.", ("cat", "pet")),
+        Record("no label", ()),
+    ]
+    assert not is_corpus(write(tmp_path / "other.txt", "no label\n"))
+    with pytest.raises(ValueError, match="is empty"):
+        list(open_corpus(write(tmp_path / "empty.txt", "\n"), format="fasttext"))
+
+
+def test_cats_of_spacy_count_from_a_half_on(tmp_path):
+    cats = {"CAT": 1.0, "DOG": 0.0, "PET": 0.5, "OLD": False, "BLACK": True}
+    expected = [Record("A cat.", ("CAT", "PET", "BLACK"))]
+    for line in ({"text": "A cat.", "cats": cats}, ["A cat.", {"cats": cats}]):
+        path = write(tmp_path / "a.jsonl", json.dumps(line))
+        assert list(open_corpus(path)) == expected
+    path = write(tmp_path / "a.jsonl", '{"text": "A cat.", "cats": {"CAT": "yes"}}')
+    with pytest.raises(ValueError, match="line 1: the label 'CAT' has 'yes'"):
+        list(open_corpus(path))
+
+
+def test_the_first_sheet_of_an_excel_file_is_a_table(tmp_path):
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    sheet = book.active
+    sheet.title = "Books"
+    for row in (("id", "text", "labels"), (7, "a cat", "x; y"), (), (8.0, 1999, None)):
+        sheet.append(row)
+    book.save(tmp_path / "a.xlsx")
+    corpus = open_corpus(tmp_path / "a.xlsx")
+    assert "Excel, sheet 'Books'" in corpus.description
+    assert list(corpus) == [Record("a cat", ("x", "y"), "7"), Record("1999", (), "8")]
+    sheet.cell(1, 3, "text")
+    book.save(tmp_path / "a.xlsx")
+    with pytest.raises(ValueError, match="two columns named 'text'"):
+        open_corpus(tmp_path / "a.xlsx")
+    with pytest.raises(ValueError, match="not a readable Excel file"):
+        open_corpus(write(tmp_path / "b.xlsx", b"PK\3\4"))
+
+
+def test_missing_openpyxl_is_said_with_what_to_install(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "openpyxl", None)
+    with pytest.raises(ValueError, match=r"pip install '\.\[excel\]'.* or save its table as CSV"):
+        open_corpus(write(tmp_path / "a.xlsx", b"PK\3\4"))
+
+
+def test_a_format_that_is_given_wins_over_the_ending(tmp_path):
+    path = write(tmp_path / "a.data", "text,labels\na,x\n")
+    with pytest.raises(ValueError, match="not a file of texts"):
+        open_corpus(path)
+    assert list(open_corpus(path, format="csv")) == [Record("a", ("x",))]
+    with pytest.raises(ValueError, match="the format 'word' is not one of texts with labels"):
+        open_corpus(path, format="word")
+
+
+@pytest.mark.parametrize("encoding", ["cp1252", "utf-16", "utf-8", "utf-8-sig", "UTF-32"])
+@pytest.mark.parametrize("zipped", [True, False])
+def test_text_in_another_encoding_is_read_if_that_is_named(tmp_path, encoding, zipped):
+    content = "text,labels\nein B\u00e4r,\u00e4\n".encode(encoding)
+    path = write(tmp_path / "a.csv", gzip.compress(content) if zipped else content)
+    assert list(open_corpus(path, encoding=encoding)) == [Record("ein B\u00e4r", ("\u00e4",))]
+
+
+def test_a_wrong_encoding_is_refused(tmp_path):
+    path = write(tmp_path / "a.csv", b"text,labels\nb\xe4r,x\n")
+    for encoding, sentence in {
+        "ascii": "near line 1: not ascii",
+        "klingon": "the encoding 'klingon' is not known",
+        "utf-16": "give another --encoding",
+    }.items():
+        with pytest.raises(ValueError, match=sentence):
+            list(open_corpus(path, encoding=encoding))
+
+
+@pytest.mark.parametrize(
+    ("content", "found"),
+    [
+        ('{"text": "a"}\n', "jsonl"),
+        ('\n  {"text": "a", "labels": []}\n{}', "jsonl"),
+        ('["a", {"cats": {}}]', "jsonl"),
+        ('[{"text": "a"}]', "jsonl"),
+        ("[\n{", None),
+        ("[1] A footnote.\nMore.", None),
+        ("{not JSON}\nMore.", None),
+        ("__label__x a\n", "fasttext"),
+        ("id,text,labels\n1,a,x\n", "csv"),
+        ("id;Title;tags\n1;a;x\n", "csv"),
+        ("id\ttext\n1\ta\n", "tsv"),
+        ("id,words\n1,a\n", None),
+        ("Dear reader, this text is one.\nIt goes on.\n", None),
+        ("text\nof one column\n", None),
+        ("id,text\n", None),
+        (b"PK\3\4...", "excel"),
+        (b"PAR1...", "parquet"),
+        ("", None),
+    ],
+)
+def test_the_format_is_guessed_from_the_first_lines(tmp_path, content, found):
+    assert guess_format(write(tmp_path / "stdin", content)) == found
+
+
+def test_columns_that_a_model_knows_make_a_table(tmp_path):
+    path = write(tmp_path / "stdin", "id,words\n1,a\n")
+    assert guess_format(path, like={"text_columns": ["words"]}) == "csv"

@@ -13,6 +13,7 @@ __all__ = ["VERBS", "main"]
 # Verb -> the first sentence of its own help, so that the list of verbs needs no verb imported.
 VERBS = {
     "demo": "Train on a small made-up corpus and show the senses of its labels.",
+    "init": 'Write a file with every setting of "train", explained, for --config.',
     "train": "Learn a model from a data set.",
     "update": "Add documents and new labels to a model without training everything again.",
     "predict": "Find the best labels of each document.",
@@ -20,6 +21,8 @@ VERBS = {
     "senses": "Show the senses of a label, by name or number.",
     "info": "Show what is in a model: its sizes, slots, senses and parameters.",
     "quantize": "Make a model whose encoder computes in int8, without torch.",
+    "push": "Put a model on a hub, with a model card.",
+    "pull": "Fetch a model from a hub.",
     "serve": "Answer questions about documents over HTTP, until Ctrl-C.",
     "import-pecos": "Make a model of an XR-Linear model that PECOS has trained.",
     "export-pecos": "Write a linear model as an XR-Linear model of PECOS.",

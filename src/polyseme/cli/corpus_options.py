@@ -11,12 +11,13 @@ import click
 from polyseme.cli.errors import note
 from polyseme.machine.progress import Progress
 from polyseme.tagger import Tagger
-from polyseme.text.corpora import Corpus, is_corpus, open_corpus
+from polyseme.text.corpora import FORMATS, Corpus, is_corpus, open_corpus
 from polyseme.text.features import TextFeatures
 from polyseme.text.vocabularies.reading import read_vocabulary
 from polyseme.text.vocabularies.vocabulary import Vocabulary
 
 __all__ = [
+    "PLAIN_FORMATS",
     "features_from",
     "is_text",
     "note_named_labels",
@@ -31,6 +32,7 @@ __all__ = [
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
+PLAIN_FORMATS = ("text", "lines")  # without labels, so for "predict" alone
 _READING = (
     click.option(
         "--text-column",
@@ -47,13 +49,22 @@ _READING = (
     click.option(
         "--label-separator",
         metavar="TEXT",
-        help="What stands between labels in a cell; guessed if not given.",
+        help="What stands between labels in a cell, '' if nothing does; guessed if not given.",
     ),
     click.option(
         "--id-column",
         metavar="NAME",
         help="Column of what documents are called, which predictions carry. Found by its name "
         "if not given.",
+    ),
+    click.option(
+        "--format",
+        type=click.Choice([*FORMATS, *PLAIN_FORMATS]),
+        help="What kind of file it is; by its ending, or its first lines, if not given. One text "
+        "and one a line are for predict.",
+    ),
+    click.option(
+        "--encoding", metavar="NAME", help="Of text files, such as cp1252 or utf-16. [utf-8]"
     ),
     click.option(
         "--labels-file",
@@ -88,8 +99,9 @@ _TRAINING = (
     ),
     click.option(
         "--ngrams",
-        metavar="N-N",
-        help="Shortest and longest n-gram. [1-2 for words, 3-5 for characters]",
+        metavar="N",
+        help="Longest n-gram, or the shortest and the longest: 3 is 1-3. [1-2 for words, 3-5 for "
+        "characters]",
     ),
     click.option("--max-features", type=int, metavar="N", help="Most n-grams to keep. [1000000]"),
     click.option(
@@ -144,6 +156,8 @@ _READING_NAMES = (
     "labels_column",
     "label_separator",
     "id_column",
+    "format",
+    "encoding",
     "labels_file",
 )
 _TRAINING_NAMES = (
@@ -202,7 +216,8 @@ def take(options: dict[str, Any]) -> dict[str, Any]:
 
 def is_text(data: Path, options: dict[str, Any]) -> bool:
     """Say whether the data are texts."""
-    return options.get("labels_file") is not None or is_corpus(data)
+    is_named = options.get("labels_file") is not None or options.get("format") is not None
+    return is_named or is_corpus(data)
 
 
 def refuse_text_options(data: Path, options: dict[str, Any]) -> None:
@@ -262,7 +277,7 @@ def features_from(options: dict[str, Any]) -> TextFeatures:
 
 
 def _pair(text: str) -> tuple[int, int]:
-    shortest, dash, longest = text.partition("-")
-    if not (shortest.isdecimal() and (longest.isdecimal() if dash else True)):
+    shortest, _, longest = (text if "-" in text else f"1-{text}").partition("-")
+    if not (shortest.isdecimal() and longest.isdecimal()):
         raise ValueError(f"--ngrams must be a number or a range such as 1-2, not {text!r}.")
-    return int(shortest), int(longest if dash else shortest)
+    return int(shortest), int(longest)

@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from tempfile import TemporaryDirectory
+from typing import Any
 
 import click
 import numpy as np
 import scipy.sparse as sp
 
 from polyseme import datasets
-from polyseme.cli.corpus_options import is_text, opened_corpus, refuse_text_options
+from polyseme.cli.corpus_options import (
+    PLAIN_FORMATS,
+    is_text,
+    opened_corpus,
+    refuse_text_options,
+)
 from polyseme.cli.errors import note
 from polyseme.tagger import Tagger
-from polyseme.text.corpora.lines import decode, lines_of
+from polyseme.text.corpora import Corpus, guess_format
+from polyseme.text.corpora.lines import lines_of
 from polyseme.text.features import in_batches
 from polyseme.text.predictions import TEXTS_AT_ONCE, Batch, batches_of
 
@@ -92,7 +101,7 @@ def read_documents(
     options: dict[str, Any],
     n_threads: int | None,
 ) -> Documents:
-    """Read documents without labels, from a file or folder, or a text from stdin.
+    """Read documents without labels, from a file, a folder or stdin, or take the option ``text``.
 
     With the option ``lines`` each line is a text, where the file does not say otherwise.
     """
@@ -101,17 +110,66 @@ def read_documents(
             raise click.UsageError("Missing argument 'INPUT': this is a model of matrices.")
         refuse_text_options(source, options)
         return Documents([Batch(_features(source, n_threads, tagger.classifier.reads_texts))])
+    if options["text"]:
+        if source is not None:
+            raise click.UsageError("--text and INPUT exclude each other.")
+        return Documents([Batch(list(options["text"]))], is_single=len(options["text"]) == 1)
     if source is None or source == STDIN:
-        documents = _of_texts(_lines_of_stdin(), options["lines"])
+        return _of_stdin(options, tagger.model.reading_)
+    if not source.exists():
+        raise FileNotFoundError(
+            f"{source} is not a file or folder of texts; to find labels for a text as such, give "
+            "it with --text."
+        )
+    return _of_file(source, str(source), options, tagger.model.reading_)
+
+
+def _of_file(path: Path, name: str, options: dict[str, Any], like: dict[str, Any]) -> Documents:
+    """Return the documents of a file; one without a known ending is looked into."""
+    wanted, encoding = options["format"], options["encoding"]
+    if wanted not in PLAIN_FORMATS and (path.is_dir() or is_text(path, options)):
+        return _of_corpus(opened_corpus(path, options, need_labels=False, like=like), path, name)
+    guessed = guess_format(path, encoding, like) if wanted is None else None
+    if guessed is None:
+        return _of_texts(lines_of(path, encoding), options["lines"] or wanted == "lines")
+    corpus = opened_corpus(path, {**options, "format": guessed}, need_labels=False, like=like)
+    note(
+        f"{name} looks like {corpus.description}; read as that. --format text takes it as one "
+        "text, --format lines as one a line."
+    )
+    return _of_corpus(corpus, path, name)
+
+
+def _of_stdin(options: dict[str, Any], like: dict[str, Any]) -> Documents:
+    """Return the documents of stdin, which is kept in a file: most formats are read twice."""
+    if sys.stdin is None:
+        raise ValueError("stdin is closed; give a file as INPUT.")
+    folder = click.get_current_context().with_resource(TemporaryDirectory(prefix="polyseme-"))
+    path = Path(folder) / "stdin"
+    with open(path, "wb") as file:
+        shutil.copyfileobj(sys.stdin.buffer, file)
+    with _called(path, "stdin"):
+        documents = _of_file(path, "stdin", options, like)
         if documents.is_single and not any(text.strip() for [text], _ in documents.batches):
             raise ValueError("there is no text on stdin; give some, or a file as INPUT.")
-        return documents
-    if source.is_dir() or is_text(source, options):
-        corpus = opened_corpus(source, options, need_labels=False, like=tagger.model.reading_)
-        return Documents(batches_of(corpus))
-    if not source.is_file():
-        raise FileNotFoundError(f"{source} is not a file or folder of texts.")
-    return _of_texts(lines_of(source), options["lines"])
+    return documents
+
+
+def _of_corpus(corpus: Corpus, path: Path, name: str) -> Documents:
+    def batches() -> Iterator[Batch]:
+        with _called(path, name):
+            yield from batches_of(corpus)
+
+    return Documents(batches())
+
+
+@contextmanager
+def _called(path: Path, name: str) -> Iterator[None]:
+    """Call a file by the name that users know in what is said against it."""
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(str(error).replace(str(path), name)) from error
 
 
 def _of_texts(lines: Iterator[str], by_line: bool) -> Documents:
@@ -120,13 +178,6 @@ def _of_texts(lines: Iterator[str], by_line: bool) -> Documents:
         return Documents([Batch(["".join(lines)])], is_single=True)
     texts = (line.rstrip("\r\n") for line in lines)
     return Documents(Batch(batch) for batch in in_batches(texts, TEXTS_AT_ONCE))
-
-
-def _lines_of_stdin() -> Iterator[str]:
-    if sys.stdin is None:
-        raise ValueError("stdin is closed; give a file as INPUT.")
-    stream: IO[bytes] = sys.stdin.buffer
-    return (decode(line, Path("stdin"), i) for i, line in enumerate(stream, start=1))
 
 
 def _features(path: Path, n_threads: int | None, with_texts: bool) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Callable
 from typing import Any, TextIO
@@ -29,7 +30,13 @@ class GroupWithPlainErrors(click.Group):
         """Run the verb."""
         with warnings.catch_warnings():
             warnings.showwarning = _show_warning
-            return _with_plain_errors(lambda: super(GroupWithPlainErrors, self).invoke(ctx))
+            return _with_plain_errors(lambda: self._invoke_and_flush(ctx))
+
+    def _invoke_and_flush(self, ctx: click.Context) -> Any:
+        result = super().invoke(ctx)
+        if sys.stdout is not None:
+            sys.stdout.flush()  # here, where a reader that went away is no error
+        return result
 
 
 def note(sentence: str) -> None:

@@ -27,16 +27,19 @@ else:
 __all__ = [
     "Parameter",
     "given_parameters",
+    "hint",
     "parameter_options",
     "parameters_of",
     "read_config",
     "read_settings",
+    "read_toml",
 ]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 SHORTER_NAMES = {"n_jobs": "--threads", "random_state": "--seed"}
 SWITCHES = ("verbose",)  # a number in Python, as in scikit-learn, but on or off
+NOT_PARAMETERS = ("method", "texts")  # of a file, which see `polyseme.cli.config_file`
 METAVARS = {int: "N", float: "X", str: "NAME"}
 SPOKEN = {
     bool: "true or false",
@@ -127,17 +130,22 @@ def given_parameters(
 
 
 def read_config(path: Path, estimator: type) -> dict[str, Any]:
-    """Read a TOML file of parameters; keys are the names of the estimator's parameters."""
-    try:
-        values = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ValueError(f"{path}: not a TOML file: {error}") from error
+    """Read the parameters of a TOML file; keys are the names of the estimator's parameters."""
+    values = {key: value for key, value in read_toml(path).items() if key not in NOT_PARAMETERS}
     known = {parameter.name: parameter for parameter in parameters_of(estimator)}
     for key, value in values.items():
         if key not in known:
-            raise ValueError(f"{path}: unknown parameter {key!r}; {_hint(key, list(known))}")
+            raise ValueError(f"{path}: unknown parameter {key!r}; {hint(key, list(known))}")
         known[key].check(value, path)
     return values
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """Read a TOML file."""
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ValueError(f"{path}: not a TOML file: {error}") from error
 
 
 def read_settings(given: Sequence[str], estimator: type) -> dict[str, Any]:
@@ -149,9 +157,7 @@ def read_settings(given: Sequence[str], estimator: type) -> dict[str, Any]:
         if not is_there:
             raise click.UsageError(f"--set wants NAME=VALUE, not {one!r}.")
         if name not in known:
-            raise click.UsageError(
-                f"--set: unknown parameter {name!r}; {_hint(name, list(known))}"
-            )
+            raise click.UsageError(f"--set: unknown parameter {name!r}; {hint(name, list(known))}")
         try:
             value = tomllib.loads(f"value = {text}")["value"]
         except tomllib.TOMLDecodeError:
@@ -181,7 +187,8 @@ def _old_options(known: list[str]) -> list[click.Option]:
     return [refusing(old, new) for old, new in spelled if old != new]
 
 
-def _hint(key: str, known: list[str]) -> str:
+def hint(key: str, known: list[str]) -> str:
+    """Return what may have been meant by a name that is not known."""
     if RENAMED.get(key) in known:
         return f"it is called {RENAMED[key]}."
     near = difflib.get_close_matches(key, known, n=1)

@@ -53,6 +53,12 @@ __all__ = ["predict"]
     metavar="N",
     help="Give each document its N best labels, however probable.",
 )
+@click.option(
+    "--text",
+    multiple=True,
+    metavar="TEXT",
+    help="A text to find labels for, in the place of INPUT; can be given several times.",
+)
 @click.option("--lines", "by_line", is_flag=True, help="Each line of INPUT or stdin is a text.")
 @click.option(
     "-o",
@@ -71,6 +77,7 @@ def predict(
     threshold: float | None,
     at_least: int,
     top: int | None,
+    text: tuple[str, ...],
     by_line: bool,
     output: Path | None,
     n_threads: int | None,
@@ -81,10 +88,10 @@ def predict(
     """Find the best labels of each document.
 
     With a model of texts INPUT is a file of texts as "train" takes it, labels not needed,
-    or one text; without INPUT the text comes from stdin. Prints names and probabilities,
-    and of labels that are ambiguous the sense: to be read on a terminal, as TSV elsewhere,
-    as JSON lines with --json. Every document has a row, also one that gets no label, with
-    the id that it has in INPUT; rows are counted from 0.
+    or one text; without INPUT they come from stdin, or from --text. Prints names and
+    probabilities, and of labels that are ambiguous the sense: to be read on a terminal, as
+    TSV elsewhere, as JSON lines with --json. Every document has a row, also one that gets no
+    label, with the id that it has in INPUT; rows are counted from 0.
 
     With a model of matrices INPUT is a sparse or dense matrix of features (.npz, .npy), a
     data folder (its test part, or its training part if there is no other), or a text file
@@ -102,7 +109,7 @@ def predict(
         with progress.phase("Reading the model"):
             tagger = open_tagger(model, n_jobs=n_threads)
         with progress.phase("Reading the documents"):
-            options.update(threshold=threshold, lines=by_line)
+            options.update(threshold=threshold, lines=by_line, text=text)
             documents = read_documents(tagger, source, options, n_threads)
         suggest = partial(tagger.suggest, limit=limit, threshold=threshold, at_least=at_least)
         found = Counted(predict_batches(suggest, documents.batches))
@@ -135,6 +142,8 @@ def _note_without_label(found: Counted, tagger: Tagger, threshold: float | None)
     if found.n_without_label == 0:
         return
     least = tagger.checked_threshold(threshold)
-    of_how_many = f"{found.n_without_label:,} of {found.n_documents:,} documents"
-    reason = "no label" if least is None else f"no label that reaches {least:.3f}"
-    note(f"{of_how_many} have {reason}; --at-least 1 gives each one, --threshold lowers it.")
+    who = f"{found.n_without_label:,} of {found.n_documents:,} documents have"
+    if found.n_documents == 1:
+        who = "the document has"
+    what = "no label" if least is None else f"no label that reaches {least:.3f}"
+    note(f"{who} {what}; --at-least 1 gives the best one all the same.")

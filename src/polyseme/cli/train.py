@@ -8,14 +8,17 @@ from typing import Any
 import click
 
 from polyseme import XRLinear
+from polyseme.cards import write_card
+from polyseme.cli.config_file import method_in, with_texts_of
 from polyseme.cli.corpus_options import take, training_options
+from polyseme.cli.errors import note
 from polyseme.cli.estimator_options import given_parameters, parameter_options, read_settings
 from polyseme.cli.report import print_ambiguous, print_report, print_sizes, seconds_table
 from polyseme.cli.shared import console, json_option, path_argument, print_json
 from polyseme.cli.training_jobs import job_for
 from polyseme.cli.tuning import Tuning, take_tuning, tuning_from, tuning_options
 from polyseme.files.kinds import METHODS, method_named
-from polyseme.files.model_folder import check_target
+from polyseme.files.model_folder import check_target, peek
 from polyseme.machine.progress import Progress
 from polyseme.partition.trees.given import OTHERS
 from polyseme.tagger import Tagger, tagger_for
@@ -40,7 +43,6 @@ __all__ = ["train"]
 )
 @click.option(
     "--method",
-    default="xr-linear",
     metavar="NAME",
     help=f"What to train: {', '.join(METHODS)}, or the name of a backbone that another package "
     "brings. [xr-linear]",
@@ -49,7 +51,8 @@ __all__ = ["train"]
     "--config",
     metavar="FILE",
     type=click.Path(path_type=Path),
-    help="TOML file of parameters by their Python names; options win over it.",
+    help='TOML file of parameters by their Python names, as "polyseme init" writes it; options '
+    "win over it.",
 )
 @click.option(
     "--set",
@@ -79,7 +82,7 @@ def train(
     data: Path,
     output: Path | None,
     estimate: bool,
-    method: str,
+    method: str | None,
     config: Path | None,
     settings: tuple[str, ...],
     hierarchy: Path | None,
@@ -100,13 +103,18 @@ def train(
         raise click.UsageError("Missing option '-o' / '--output'.")
     if hierarchy is None and hierarchy_others is not None:
         raise click.UsageError("--hierarchy-others needs --hierarchy with a file.")
-    estimator = method_named(method)
+    if config is not None:
+        text_options = with_texts_of(config, text_options)
+        method = method or method_in(config)
+    estimator = method_named(method or "xr-linear")
     options = {name: value for name, value in options.items() if value is not None}
     given = given_parameters(estimator, config, {**read_settings(settings, estimator), **options})
     model = estimator(**given)
     model.check_parameters()  # what is wrong from the start is refused before the work begins
+    replaced = None
     if output is not None:
         check_target(output)
+        replaced = _n_documents_in(output)
     tuning = tuning_from(asked, None if estimate else output, fixed=given)
     outside = None
     if hierarchy is not None:
@@ -116,15 +124,29 @@ def train(
         job.estimate(as_json)
         return
 
+    if replaced is not None:
+        note(f"{output} has a model of {replaced:,} documents, which will be replaced.")
     trained, reading = job.train(tuning)
     progress = Progress()
     with progress, progress.phase("Saving the model"):
         trained.save(output)
-    tagger = tagger_for(trained)
+        tagger = tagger_for(trained)
+        write_card(output, tagger)
+    n_documents = tagger.classifier.n_documents_
+    if replaced is not None and n_documents < replaced:
+        note(f"the model that was replaced had {replaced:,} documents; this has {n_documents:,}.")
     seconds = {**reading, **tagger.phase_seconds, **progress.seconds}
     _print(tagger, output, tuning, seconds, as_json)
     if tuning is not None:
         tuning.warn_of_size()
+
+
+def _n_documents_in(folder: Path) -> int | None:
+    """Return of how many documents the model in a folder is; None if that is not known."""
+    found: Any = peek(folder) or {}
+    inside = found.get("parts", {}).get("classifier", found)  # of a model of texts
+    n_documents = inside.get("n_documents")
+    return n_documents if isinstance(n_documents, int) else None
 
 
 def _print(

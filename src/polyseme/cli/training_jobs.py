@@ -18,6 +18,7 @@ from polyseme.cli.corpus_options import (
 from polyseme.cli.errors import note
 from polyseme.cli.estimate import estimate_on_matrices, print_estimate
 from polyseme.estimators.partitioned import PartitionedClassifier
+from polyseme.files.origin import fingerprint_of, origin_now
 from polyseme.machine.progress import Progress
 from polyseme.machine.threads import count_jobs
 from polyseme.partition.trees.given import LabelHierarchy
@@ -79,6 +80,8 @@ class _OnMatrices:
             feature_names=dataset.feature_names,
             hierarchy=self._hierarchy,
         )
+        fingerprint = fingerprint_of(dataset.X_train, dataset.Y_train)
+        model.origin_ = origin_now(self._data.name, fingerprint)
         return model, dict(progress.seconds)
 
     def estimate(self, as_json: bool) -> None:

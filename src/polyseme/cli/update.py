@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from polyseme.cards import write_card
 from polyseme.cli.corpus_options import (
     note_named_labels,
     opened_corpus,
@@ -99,6 +100,7 @@ def update(
     progress = Progress()
     with progress, progress.phase("Saving the model"):
         loaded.save(place)
+        write_card(place, tagger_for(loaded))
     seconds = {**done.seconds, **progress.seconds}
     note_named_labels(tagger_for(loaded), text_options)
     if done.known_reach is None:

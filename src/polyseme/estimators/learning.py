@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from polyseme.backbones.protocols import Drafts, Matcher, Ranker
 from polyseme.estimators.predicting import Predicting, log_rarity
+from polyseme.files.origin import origin_now
 from polyseme.inputs.documents import Documents
 from polyseme.inputs.names import Names
 from polyseme.inputs.sparse_rows import SparsePattern
@@ -59,6 +60,7 @@ class Learning(Predicting):
     assignments_: list[dict[str, int]]
     phase_seconds_: dict[str, float]
     updates_: list[dict[str, int]]
+    origin_: dict[str, Any]
     seen_layout_: tuple[int, int]
 
     def make_matcher(self) -> Matcher:
@@ -147,6 +149,7 @@ class Learning(Predicting):
         self.trained_parameters_ = self._lasting_parameters()
         self.n_labels_ = labels.n_columns
         self.updates_ = []
+        self.origin_ = origin_now()
         self.phase_seconds_ = dict(progress.seconds)
         self._make_walk()
 

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from polyseme.backbones.protocols import ModelShape, Stores
 from polyseme.estimators.parameters import check_parameters
+from polyseme.files.origin import stored_origin
 from polyseme.files.stored_model import Contents, StoredModel
 from polyseme.ordering.facts import FACTS
 from polyseme.ordering.label_ordering import LabelOrdering
@@ -79,6 +80,7 @@ def contents_of(model: PartitionedClassifier) -> Contents:
         "assignments": model.assignments_,
         "phase_seconds": model.phase_seconds_,
         "updates": model.updates_,
+        "origin": getattr(model, "origin_", {}),  # none of a model that was not trained here
         "ordering": None
         if model.ordering_ is None
         else {
@@ -107,6 +109,7 @@ def restore(model: PartitionedClassifier, stored: StoredModel) -> None:
     model.assignments_ = _assignments(stored)
     model.phase_seconds_ = stored.seconds("phase_seconds")
     model.updates_ = _updates(stored)
+    model.origin_ = stored_origin(stored)
     model.tree_ = _tree(stored, model.n_trees)
     model.clusters_ = _clusters(stored, n_labels, model.tree_.n_clusters)
     model.slot_documents_ = _document_counts(stored, "slot_documents", model.clusters_.n_slots)

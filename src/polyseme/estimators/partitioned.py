@@ -147,6 +147,8 @@ class PartitionedClassifier(Learning):
         For each round, the pairs that the beam can reach before and after.
     phase_seconds_ : dict
         What each phase of `fit` took.
+    origin_ : dict
+        When it was trained and by which versions, and if that is known, on what.
     updates_ : list of dict
         How many documents and labels were added since `fit`; see `polyseme.update`.
     layout_, seen_layout_ : tuple of int

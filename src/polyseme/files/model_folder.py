@@ -31,15 +31,22 @@ from polyseme.inputs.names import Names
 from polyseme.machine.processes import is_main_process
 
 __all__ = [
+    "CARD",
+    "CARD_MARK",
     "FORMAT_VERSION",
     "check_target",
+    "model_files",
     "open_model",
+    "peek",
     "polyseme_version",
     "save_model",
 ]
 
 FORMAT_VERSION = 5
 
+CARD = "README.md"
+# On a card that was made of the model, and goes with it.
+CARD_MARK = "<!-- Made by polyseme from the model; remove this line to keep what you change. -->"
 _FORMAT = "polyseme"
 _MANIFEST = "model.json"
 _PARTS = ("weights", "names")
@@ -112,6 +119,7 @@ def save_model(path: str | os.PathLike[str], contents: Contents) -> None:
         raise
     _sync_folder(folder)
     _remove_unnamed(folder, old_files | _stale_files(folder))
+    _remove_card(folder)
 
 
 def open_model(path: str | os.PathLike[str]) -> StoredModel:
@@ -152,6 +160,23 @@ def open_model(path: str | os.PathLike[str]) -> StoredModel:
         names=_names_from_arrays(folder, contents["names"]),
     )
     return stored if manifest["format_version"] > 1 else from_format_1(stored)
+
+
+def peek(path: str | os.PathLike[str]) -> dict[str, Any] | None:
+    """Return the description of the model in a folder, its arrays unread; None if there is none.
+
+    It is for people: nothing of it was checked but its form.
+    """
+    folder = Path(path)
+    if not (folder / _MANIFEST).is_file():
+        return None
+    found = _parse_manifest(folder).get("description")
+    return found if isinstance(found, dict) else None
+
+
+def model_files(path: str | os.PathLike[str]) -> list[str]:
+    """Return the names of the files that make up the model in a folder."""
+    return [_MANIFEST, *sorted(_named_files(Path(path)))]
 
 
 # Writing
@@ -252,6 +277,13 @@ def _remove_unnamed(folder: Path, candidates: Iterable[str]) -> None:
     for name in set(candidates) - named:
         with suppress(OSError):  # Windows keeps files that are mapped
             (folder / name).unlink(missing_ok=True)
+
+
+def _remove_card(folder: Path) -> None:
+    """Remove the card of the model before, unless people have made it their own."""
+    with suppress(OSError):
+        if CARD_MARK in (folder / CARD).read_text(encoding="utf-8", errors="replace"):
+            (folder / CARD).unlink()
 
 
 def _missing_folders(folder: Path) -> list[Path]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from sklearn.base import clone
 
+from polyseme.files.origin import origin_now
 from polyseme.inputs.names import Names
 from polyseme.machine.progress import Progress
 from polyseme.partition.trees.given import LabelHierarchy, check_hierarchy
@@ -105,6 +106,7 @@ def fit_text_model(
     data = problem.X.rows(0, n_trained), problem.Y.rows(0, n_trained)
     model.training_data_ = data if model.keep_data else None
     model.reading_ = dict(getattr(records, "reading", {}))
+    model.origin_ = origin_now(getattr(records, "source", None), problem.fingerprint)
     model.phase_seconds_ = seconds
     return model
 

@@ -77,7 +77,7 @@ def label_thresholds(
     is_first = np.append(True, label[1:] != label[:-1])
     starts = np.flatnonzero(is_first)
     rank = np.arange(len(label)) - np.repeat(starts, np.diff(np.append(starts, len(label))))
-    n_right = np.cumsum(hit)
+    n_right = np.cumsum(hit, dtype=np.int64)
     n_right -= np.repeat((n_right - hit)[starts], np.diff(np.append(starts, len(label))))
 
     # A threshold from above the next lower value of the label up to this one keeps rank + 1 of

@@ -100,16 +100,19 @@ def evaluate_records(
         np.concatenate([scores for _, scores in ranked]),
         sp.csr_array((ones, columns, starts), shape=shape),
     )
-    kept = judged.kept(model.calibration_, model.least(threshold))
-    least = model.checked_threshold(threshold)
-    cut = measure_cut(kept, judged.hits, least, n_true=judged.n_true)
-    return {
+    report = {
         **figures_of(model.classifier_, judged, a, b),
         "n_unknown_labels": len(unknown),
-        "reliability": reliability(*judged.pairs(model.calibration_)),
-        "threshold": dataclasses.asdict(cut),
-        **_with_broader(judged, model.calibration_, cut.threshold, model.vocabulary_),
     }
+    if model.has_probabilities:
+        report["reliability"] = reliability(*judged.pairs(model.calibration_))
+    if model.has_probabilities or threshold is not None:
+        kept = judged.kept(model.calibration_, model.least(threshold))
+        least = model.checked_threshold(threshold)
+        cut = measure_cut(kept, judged.hits, least, n_true=judged.n_true)
+        report["threshold"] = dataclasses.asdict(cut)
+        report |= _with_broader(judged, model.calibration_, least, model.vocabulary_)
+    return report
 
 
 def _with_broader(

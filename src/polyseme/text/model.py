@@ -115,6 +115,8 @@ class TextModel(BaseEstimator):  # type: ignore[misc]
         How the texts were read (columns and the like), for whoever reads more of their kind.
     n_without_labels_ : int
         Documents that were left out of training because they have no label.
+    origin_ : dict
+        When it was trained, on what (``data``, ``fingerprint``), and by which ``versions``.
     phase_seconds_ : dict of str to float
 
     Examples
@@ -141,6 +143,7 @@ class TextModel(BaseEstimator):  # type: ignore[misc]
     training_data_: tuple[SparseRows, SparsePattern] | None
     reading_: dict[str, Any]
     n_without_labels_: int
+    origin_: dict[str, Any]
     phase_seconds_: dict[str, float]
 
     _constraints: ClassVar[Mapping[str, Constraint]] = {
@@ -410,9 +413,16 @@ class TextModel(BaseEstimator):  # type: ignore[misc]
         -------
         dict
             As `report_`, without ``reach``; documents without labels are left out, and
-            labels that the model does not know (``n_unknown_labels``) count as not found.
+            labels that the model does not know (``n_unknown_labels``) count as not found. Of a
+            model without probabilities there is no ``reliability``, and a ``threshold`` only if
+            one is given.
         """
         return evaluate_records(self, records, threshold, a, b)
+
+    @property
+    def has_probabilities(self) -> bool:
+        """Whether scores are probabilities, by held-out documents or a learned order."""
+        return self.classifier_.ordering_ is not None or self.calibration_.method != "none"
 
     def checked_threshold(self, threshold: float | None) -> float:
         """Return the least probability: the one that is given, or else the model's own."""

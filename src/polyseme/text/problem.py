@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from polyseme.files.origin import Fingerprint
 from polyseme.inputs.documents import Documents
 from polyseme.inputs.sparse_rows import SparsePattern, SparseRows
 from polyseme.machine.progress import Progress
@@ -40,6 +41,8 @@ class TextProblem:
         Documents that were left out because they have no label.
     texts : list of str or None
         The text of each row, where the classifier reads them.
+    fingerprint : str
+        A hash of the texts and labels.
     """
 
     X: SparseRows
@@ -49,6 +52,7 @@ class TextProblem:
     n_held_out: int
     n_without_labels: int
     texts: list[str] | None = None
+    fingerprint: str = ""
 
     @property
     def n_training(self) -> int:
@@ -95,11 +99,12 @@ def read_problem(
         )
     with progress.phase("Counting words and labels") as step:
         counts = features.counting()
-        labels = _LabelLists()
+        labels, fingerprint = _LabelLists(), Fingerprint()
         for record in records:
             if record.labels:
                 counts.add(record.text)
                 labels.add(record.labels)
+                fingerprint.add(record.text, record.labels)
                 if counts.n_documents % TEXTS_AT_ONCE == 0:
                     step(counts.n_documents)
             else:
@@ -135,7 +140,9 @@ def read_problem(
         training.append(held_out.rows().to_scipy())
         X = training.rows()
     in_order = [kept[i] for i in order.tolist()] if keep_texts else None
-    return TextProblem(X, Y.take(order), names, order, n_held_out, labels.n_empty, in_order)
+    return TextProblem(
+        X, Y.take(order), names, order, n_held_out, labels.n_empty, in_order, str(fingerprint)
+    )
 
 
 def held_out_last(n_documents: int, n_held_out: int, seed: int) -> npt.NDArray[np.int64]:

@@ -9,6 +9,7 @@ import numpy.typing as npt
 from sklearn.base import clone
 
 from polyseme.files.kinds import kind_named
+from polyseme.files.origin import stored_origin
 from polyseme.files.stored_model import Contents, StoredModel
 from polyseme.inputs.sparse_rows import SparsePattern, SparseRows
 from polyseme.partition.label_clusters import LabelClusters
@@ -48,6 +49,7 @@ def contents_of(model: TextModel) -> Contents:
         "report": model.report_,
         "reading": model.reading_,
         "n_without_labels": model.n_without_labels_,
+        "origin": model.origin_,
         "phase_seconds": model.phase_seconds_,
     }
     names = {}
@@ -114,6 +116,7 @@ def restore(model: TextModel, stored: StoredModel, n_jobs: int | None) -> None:
         stored.in_range("label_thresholds", 0, 2)  # above 1: never
     model.report_ = _report(stored)
     model.reading_ = _reading(stored)
+    model.origin_ = stored_origin(stored)
     model.phase_seconds_ = stored.seconds("phase_seconds")
     model.n_without_labels_ = stored.whole_number("n_without_labels", 0)
     model.features_, model.classifier_, model.calibration_ = features, classifier, calibration

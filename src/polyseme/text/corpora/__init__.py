@@ -7,32 +7,40 @@ which starts again each time; `open_corpus` chooses among them.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from polyseme.text.corpora.annif import AnnifFolder, AnnifTsv, looks_like_annif_tsv
 from polyseme.text.corpora.delimited import DelimitedFile
+from polyseme.text.corpora.excel import ExcelFile
+from polyseme.text.corpora.fasttext import PREFIX, FastTextLines
+from polyseme.text.corpora.guessing import format_by_name, guess_format
 from polyseme.text.corpora.json_lines import JsonLinesFile
+from polyseme.text.corpora.lines import opened
 from polyseme.text.corpora.parquet import ParquetFile
 from polyseme.text.corpora.plain import PlainLines, plain_files_in
 from polyseme.text.corpora.records import Corpus, Record
 from polyseme.text.corpora.table import Table, TableSource, Wanted
 
-__all__ = ["Corpus", "Record", "is_corpus", "open_corpus"]
+__all__ = ["FORMATS", "Corpus", "Record", "guess_format", "is_corpus", "open_corpus"]
 
+# A new format is a file here and a line in one of these, and perhaps its ending in `guessing`.
 _TABLES: dict[str, type[TableSource]] = {
-    ".csv": DelimitedFile,
-    ".tsv": DelimitedFile,
-    ".jsonl": JsonLinesFile,
-    ".ndjson": JsonLinesFile,
-    ".json": JsonLinesFile,
-    ".parquet": ParquetFile,
-    ".pq": ParquetFile,
+    "csv": DelimitedFile,
+    "tsv": DelimitedFile,
+    "jsonl": JsonLinesFile,
+    "parquet": ParquetFile,
+    "excel": ExcelFile,
 }
+_OTHERS: dict[str, Callable[[Path, Wanted, Mapping[str, str] | None], Corpus]] = {
+    "annif": AnnifTsv,
+    "fasttext": FastTextLines,
+}
+FORMATS = (*_TABLES, *_OTHERS)
 _KINDS = (
-    "a CSV, TSV, JSON lines or Parquet file, a folder of Annif (.txt with .tsv or .key), or a "
-    "folder with text.txt and labels.txt"
+    "a CSV, TSV, JSON lines, Parquet or Excel file, lines of fastText, a folder of Annif (.txt "
+    "with .tsv or .key), or a folder with text.txt and labels.txt"
 )
 
 
@@ -43,7 +51,7 @@ def is_corpus(path: str | os.PathLike[str]) -> bool:
         if (place / "X.trn.npz").exists():  # matrices, with texts beside them
             return False
         return plain_files_in(place) is not None or AnnifFolder.is_one(place)
-    return _suffix(place) in _TABLES
+    return _format_of(place, None) is not None
 
 
 def open_corpus(
@@ -57,15 +65,18 @@ def open_corpus(
     vocabulary: Mapping[str, str] | None = None,
     need_labels: bool = True,
     like: Mapping[str, Any] | None = None,
+    format: str | None = None,
+    encoding: str | None = None,
 ) -> Corpus:
     """Open texts with labels, whatever the kind of file.
 
     Parameters
     ----------
     path : path
-        A CSV or TSV file with a header, JSON lines, Parquet, Annif's TSV (text, tab, URIs) or its
-        folders of ``.txt`` with ``.tsv`` or ``.key`` files, or a folder with ``text.txt`` and
-        ``labels.txt``, a document a line. All but Parquet may be gzipped.
+        A CSV or TSV file with a header, JSON lines (also those of spaCy), Parquet, Excel, lines of
+        fastText, Annif's TSV (text, tab, URIs) or its folders of ``.txt`` with ``.tsv`` or
+        ``.key`` files, or a folder with ``text.txt`` and ``labels.txt``, a document a line. All
+        but Parquet and Excel may be gzipped.
     text_columns : sequence of str
         Their texts are joined; by default ``text``, or else columns such as title and body.
     labels_column : str, optional
@@ -84,6 +95,10 @@ def open_corpus(
         Refuse files without labels.
     like : dict, optional
         The ``reading`` of another corpus; its columns are taken where they are there.
+    format : {'csv', 'tsv', 'jsonl', 'parquet', 'excel', 'annif', 'fasttext'}, optional
+        By default what the ending says.
+    encoding : str, optional
+        By default UTF-8.
     """
     place = Path(path)
     wanted = Wanted(
@@ -93,9 +108,11 @@ def open_corpus(
         need_labels,
         dict(like or {}),
         id_column,
+        encoding,
     )
     if not place.exists():
         raise FileNotFoundError(f"{place} does not exist; give {_KINDS}.")
+    kind = _format_of(place, format)
     if labels_file is not None or place.is_dir():
         _refuse_columns(place, wanted)
     if labels_file is not None:
@@ -106,10 +123,13 @@ def open_corpus(
             return PlainLines(*pair, wanted, vocabulary)
         if AnnifFolder.is_one(place) or (not need_labels and any(place.glob("*.txt"))):
             return AnnifFolder(place, wanted, vocabulary)
-    elif _suffix(place) in _TABLES:
-        if _suffix(place) == ".tsv" and looks_like_annif_tsv(place, wanted):
-            return AnnifTsv(place, wanted, vocabulary)
-        return Table(_TABLES[_suffix(place)](place), wanted, vocabulary)
+    elif kind is not None:
+        if kind == "tsv" and format is None and looks_like_annif_tsv(place, wanted):
+            kind = "annif"
+        if kind in _OTHERS:
+            _refuse_columns(place, wanted)
+            return _OTHERS[kind](place, wanted, vocabulary)
+        return Table(_TABLES[kind](place, encoding), wanted, vocabulary)
     raise ValueError(f"{place} is not a file of texts with labels that is known; give {_KINDS}.")
 
 
@@ -121,8 +141,19 @@ def _refuse_columns(place: Path, wanted: Wanted) -> None:
         )
 
 
-def _suffix(path: Path) -> str:
-    suffixes = [suffix.lower() for suffix in path.suffixes]
-    if suffixes and suffixes[-1] == ".gz":
-        suffixes.pop()
-    return suffixes[-1] if suffixes else ""
+def _format_of(place: Path, format: str | None) -> str | None:
+    """Return the format: the given one, the ending's, or fastText's by its first words."""
+    if format is not None and format not in FORMATS:
+        raise ValueError(
+            f"the format {format!r} is not one of texts with labels; known are "
+            f"{', '.join(FORMATS)}."
+        )
+    found = format or format_by_name(place)
+    if found is None and place.is_file() and _begins_with(place, PREFIX.encode()):
+        return "fasttext"
+    return found
+
+
+def _begins_with(place: Path, beginning: bytes) -> bool:
+    with opened(place) as file:
+        return file.read(len(beginning)) == beginning

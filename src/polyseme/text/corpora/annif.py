@@ -20,7 +20,7 @@ def looks_like_annif_tsv(path: Path, wanted: Wanted) -> bool:
     """Say whether the first line is a text and URIs rather than the names of columns."""
     if wanted.names_columns:
         return False
-    _, tab, uris = next(lines_of(path), "").rstrip("\r\n").partition("\t")
+    _, tab, uris = next(lines_of(path, wanted.encoding), "").rstrip("\r\n").partition("\t")
     words = uris.split()
     return bool(tab and words) and all(
         word.startswith(("<", "http://", "https://", "urn:")) for word in words
@@ -31,14 +31,15 @@ class AnnifTsv:
     """A document a line: its text, a tab, and URIs between spaces."""
 
     def __init__(self, path: Path, wanted: Wanted, vocabulary: Mapping[str, str] | None) -> None:
-        self._path = path
+        self._path, self._encoding = path, wanted.encoding
+        self.source = path.name
         self.label_names = vocabulary
         self.reading: dict[str, Any] = {}
         self.description = "TSV as Annif has it: a text, a tab, URIs"
 
     def __iter__(self) -> Iterator[Record]:
         is_empty = True
-        for number, line in enumerate(lines_of(self._path), start=1):
+        for number, line in enumerate(lines_of(self._path, self._encoding), start=1):
             if not line.strip():
                 continue
             is_empty = False
@@ -63,7 +64,8 @@ class AnnifFolder:
     """
 
     def __init__(self, folder: Path, wanted: Wanted, vocabulary: Mapping[str, str] | None) -> None:
-        self._folder = folder
+        self._folder, self._encoding = folder, wanted.encoding
+        self.source = folder.name
         self._need_labels = wanted.need_labels
         self._has_uris = vocabulary is not None or any(folder.glob("*.tsv"))
         self.label_names: Vocabulary | None = None
@@ -85,12 +87,12 @@ class AnnifFolder:
     def __iter__(self) -> Iterator[Record]:
         for file in sorted(self._folder.glob("*.txt")):
             keys = next((k for k in map(file.with_suffix, _KEYS) if k.is_file()), None)
-            text = "".join(lines_of(file))
+            text = "".join(lines_of(file, self._encoding))
             labels = () if keys is None else tuple(dict.fromkeys(self._labels(keys)))
             yield Record(text, labels, file.stem)
 
     def _labels(self, keys: Path) -> Iterator[str]:
-        for number, line in enumerate(lines_of(keys), start=1):
+        for number, line in enumerate(lines_of(keys, self._encoding), start=1):
             if not line.strip():
                 continue
             if keys.suffix == ".key":

@@ -18,9 +18,9 @@ _DELIMITERS = (",", ";", "\t", "|")
 class DelimitedFile(TableSource):
     """Rows of cells between commas, semicolons or tabs; which of them is seen in the header."""
 
-    def __init__(self, path: Path) -> None:
-        super().__init__(path)
-        header = next(lines_of(path), "").rstrip("\r\n")
+    def __init__(self, path: Path, encoding: str | None = None) -> None:
+        super().__init__(path, encoding)
+        header = next(lines_of(path, encoding), "").rstrip("\r\n")
         if not header.strip():
             raise ValueError(f"{path} is empty; its first line must name the columns.")
         signs = ("\t", *_DELIMITERS) if ".tsv" in path.name.lower() else _DELIMITERS
@@ -56,7 +56,9 @@ class DelimitedFile(TableSource):
         """Yield each record with the line that it begins on."""
         # Full texts are longer than what the csv module takes without being told.
         csv.field_size_limit(max(csv.field_size_limit(), LONGEST_LINE))
-        reader = csv.reader(lines_of(self.path), delimiter=self._delimiter, strict=True)
+        reader = csv.reader(
+            lines_of(self.path, self.encoding), delimiter=self._delimiter, strict=True
+        )
         line = 1
         while True:
             try:

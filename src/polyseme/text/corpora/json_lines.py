@@ -35,7 +35,7 @@ class JsonLinesFile(TableSource):
             yield f"line {number}", [item.get(name) for name in columns]
 
     def _objects(self) -> Any:
-        for number, line in enumerate(lines_of(self.path), start=1):
+        for number, line in enumerate(lines_of(self.path, self.encoding), start=1):
             if not line.strip():
                 continue
             try:
@@ -50,9 +50,22 @@ class JsonLinesFile(TableSource):
                 raise ValueError(
                     f"{self.path}, line {number}: not JSON ({reason}){hint}."
                 ) from None
+            if _is_spacys(item):
+                item = {"text": item[0], **item[1]}
             if not isinstance(item, dict):
                 raise ValueError(
                     f"{self.path}, line {number}: a JSON {type(item).__name__}; write one object "
                     'a line, such as {"text": ..., "labels": [...]}.'
                 )
             yield number, item
+
+
+def _is_spacys(item: Any) -> bool:
+    """Whether it is a text and what spaCy learns from it: ``["A cat.", {"cats": {...}}]``."""
+    return (
+        isinstance(item, list)
+        and len(item) == 2
+        and isinstance(item[0], str)
+        and isinstance(item[1], dict)
+        and "cats" in item[1]
+    )

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import codecs
 import gzip
+import io
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, cast
 
-__all__ = ["decode", "lines_of"]
+__all__ = ["lines_of", "opened"]
 
 GZIP_MAGIC = b"\x1f\x8b"
 LONGEST_LINE = 64 << 20  # bytes; a file without line ends must not fill the memory
@@ -16,14 +18,23 @@ _OTHER_ENCODINGS = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
-def lines_of(path: Path) -> Iterator[str]:
-    """Yield the lines of a UTF-8 file with their ends.
+def lines_of(path: Path, encoding: str | None = None) -> Iterator[str]:
+    """Yield the lines of a file with their ends.
 
     Only newlines end lines: a text may hold any of the rarer line breaks.
+
+    Parameters
+    ----------
+    path : Path
+    encoding : str, optional
+        Any that Python knows; by default UTF-8.
     """
     number = 0
     try:
-        with _opened(path) as file:
+        with opened(path) as file:
+            if encoding is not None and not _is_utf8(encoding):
+                yield from _decoded(file, path, encoding)
+                return
             while line := file.readline(LONGEST_LINE):
                 number += 1
                 if number == 1:
@@ -34,28 +45,54 @@ def lines_of(path: Path) -> Iterator[str]:
                         f"{path}, line {number}: longer than {LONGEST_LINE >> 20} MiB; is this a "
                         "text file?"
                     )
-                yield decode(line, path, number)
+                yield _decode(line, path, number)
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise ValueError(
             f"{path}, after line {number}: the gzip file is damaged ({error}); get it again."
         ) from None
 
 
-def decode(line: bytes, path: Path, number: int) -> str:
+def _decode(line: bytes, path: Path, number: int) -> str:
     """Return a line as text; refuse bytes that are not UTF-8, and NUL."""
     try:
         text = line.decode("utf-8")
     except UnicodeDecodeError as error:
         raise ValueError(
-            f"{path}, line {number}: not UTF-8 (byte 0x{line[error.start]:02x}); convert the "
-            "file, for example with iconv."
+            f"{path}, line {number}: not UTF-8 (byte 0x{line[error.start]:02x}); say what "
+            "it is with --encoding, for example cp1252."
         ) from None
     if "\0" in text:
         raise ValueError(f"{path}, line {number}: holds a NUL byte; remove it.")
     return text
 
 
-def _opened(path: Path) -> IO[bytes]:
+def _decoded(file: IO[bytes], path: Path, encoding: str) -> Iterator[str]:
+    """Yield lines of a file that is not UTF-8, in which a newline may have several bytes."""
+    number = 0
+    try:
+        with io.TextIOWrapper(file, encoding=encoding, newline="\n") as text:
+            while line := text.readline(LONGEST_LINE):
+                number += 1
+                if "\0" in line:
+                    raise ValueError(f"{path}, line {number}: holds a NUL; is it {encoding}?")
+                yield line.removeprefix("\ufeff") if number == 1 else line
+    except UnicodeError as error:
+        raise ValueError(
+            f"{path}, near line {number + 1}: not {encoding} ({error}); give another --encoding."
+        ) from None
+
+
+def _is_utf8(encoding: str) -> bool:
+    try:
+        return codecs.lookup(encoding).name in ("utf-8", "utf-8-sig")
+    except LookupError:
+        raise ValueError(
+            f"the encoding {encoding!r} is not known; try utf-8, cp1252, latin-1 or utf-16."
+        ) from None
+
+
+def opened(path: Path) -> IO[bytes]:
+    """Open a file to read its bytes, unzipped; the caller closes it."""
     file = open(path, "rb")  # noqa: SIM115, the caller closes it
     try:
         is_zipped = file.read(2) == GZIP_MAGIC
@@ -72,4 +109,4 @@ def _opened(path: Path) -> IO[bytes]:
 def _refuse_other_encodings(path: Path, line: bytes) -> None:
     for mark, name in _OTHER_ENCODINGS.items():
         if line.startswith(mark):
-            raise ValueError(f"{path} is {name}; save it as UTF-8.")
+            raise ValueError(f"{path} is {name}; save it as UTF-8, or give --encoding {name}.")

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from polyseme.text.corpora.lines import lines_of
-from polyseme.text.corpora.records import Record, guess_separator, split_labels
+from polyseme.text.corpora.records import Record, separator_in, split_labels
 from polyseme.text.corpora.table import N_LOOKED_AT, Wanted
 
 __all__ = ["PlainLines", "plain_files_in"]
@@ -38,18 +38,21 @@ class PlainLines:
         wanted: Wanted,
         vocabulary: Mapping[str, str] | None,
     ) -> None:
-        self._texts, self._labels = texts, labels
+        self._texts, self._labels, self._encoding = texts, labels, wanted.encoding
+        self.source = texts.name
         self.label_names = vocabulary
         self._separator = wanted.label_separator
         if self._separator is None:
-            self._separator = guess_separator(list(islice(lines_of(labels), N_LOOKED_AT)))
+            first = islice(lines_of(labels, wanted.encoding), N_LOOKED_AT)
+            self._separator = separator_in(labels, list(first))
         self.reading: dict[str, Any] = {"label_separator": self._separator}
-        how = "" if self._separator is None else f", split at {self._separator!r}"
+        how = "" if not self._separator else f", split at {self._separator!r}"
         self.description = f"plain text, a document a line; labels from {labels.name}{how}"
 
     def __iter__(self) -> Iterator[Record]:
         number = 0
-        for text, labels in zip_longest(lines_of(self._texts), lines_of(self._labels)):
+        both = (lines_of(path, self._encoding) for path in (self._texts, self._labels))
+        for text, labels in zip_longest(*both):
             if text is None or labels is None:
                 short, long = (
                     (self._texts, self._labels) if text is None else (self._labels, self._texts)

@@ -4,14 +4,25 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-__all__ = ["Corpus", "Record", "guess_separator", "split_labels", "uri_and_name"]
+__all__ = [
+    "Corpus",
+    "Record",
+    "guess_separator",
+    "name_with_comma",
+    "separator_in",
+    "split_labels",
+    "uri_and_name",
+]
 
 _PYTHON_TEXT = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
 # What str() makes of a list of texts, and so what pandas writes into a cell.
 _PYTHON_LIST = re.compile(rf"\[\s*(?:{_PYTHON_TEXT})(?:\s*,\s*(?:{_PYTHON_TEXT}))*\s*\]", re.S)
+RIGHT_FROM = 0.5  # of labels that have a number
 _SEPARATORS = ("\t", "|", ";")  # ahead of the comma, which is also part of names
 
 
@@ -30,6 +41,8 @@ class Corpus(Protocol):
     ----------
     description : str
         What was found, for people.
+    source : str
+        The name of the file or folder.
     reading : dict
         The columns and the separator that were found or given, as arguments of `open_corpus`.
     label_names : Vocabulary, dict of str to str, or None
@@ -37,6 +50,7 @@ class Corpus(Protocol):
     """
 
     description: str
+    source: str
     reading: dict[str, Any]
 
     @property
@@ -50,14 +64,19 @@ class Corpus(Protocol):
 
 
 def split_labels(value: Any, separator: str | None) -> tuple[str, ...]:
-    """Return the labels that a cell holds: a list, a list as JSON or Python writes it, or text.
+    """Return the labels that a cell holds.
+
+    It is a list, a list as JSON or Python writes it, text, or spaCy's dict from each label to 0
+    or 1.
 
     Spaces around labels and the angle brackets of URIs are removed, and so are repetitions.
     """
     labels: Iterable[str]
     if value is None:
         return ()
-    if isinstance(value, list | tuple):
+    if isinstance(value, dict):  # of spaCy: how far each label is right
+        labels = [name for name, weight in value.items() if _is_right(name, weight)]
+    elif isinstance(value, list | tuple):
         labels = map(_label_of, value)
     elif isinstance(value, str):
         listed = _as_list(value.strip())
@@ -94,6 +113,38 @@ def guess_separator(values: Iterable[Any]) -> str | None:
     return "," if any("," in text for text in texts) else None
 
 
+def separator_in(path: Path, cells: Sequence[Any]) -> str | None:
+    """Guess what stands between labels, and doubt aloud commas that may be part of names."""
+    found = guess_separator(cells)
+    name = name_with_comma(cells) if found == "," else None
+    if name is not None:
+        warnings.warn(
+            f"the labels of {path} are split at ',', but they look like names that have one, such "
+            f"as {name!r}; if a cell is one label, say --label-separator '' (label_separator='').",
+            stacklevel=2,
+        )
+    return found
+
+
+def name_with_comma(values: Sequence[Any]) -> str | None:
+    """Return a cell that is rather one name, as "Bach, Johann", than two labels, if all are so.
+
+    Those with a comma have one, and a capital letter on both sides of it; and what follows it is
+    never the beginning of a cell, as a label would be now and then.
+    """
+    cells = [value.strip() for value in values if isinstance(value, str) and "," in value]
+    pairs = [[part.strip() for part in cell.split(",")] for cell in cells]
+    firsts = {pair[0] for pair in pairs} | {v.strip() for v in values if isinstance(v, str)}
+    are_names = bool(pairs) and all(
+        len(pair) == 2
+        and all(part[:1].isupper() for part in pair)
+        and pair[1] not in firsts
+        and ", " in cell
+        for pair, cell in zip(pairs, cells, strict=True)
+    )
+    return cells[0] if are_names else None
+
+
 def _as_list(text: str) -> list[Any] | None:
     if not (text.startswith("[") and text.endswith("]")):
         return None
@@ -116,6 +167,12 @@ def _label_of(item: Any) -> str:
             if isinstance(item.get(key), str):
                 return str(item[key])
     raise ValueError(f"a label is {item!r}; labels are texts or whole numbers")
+
+
+def _is_right(name: str, weight: Any) -> bool:
+    if not isinstance(weight, bool | int | float):
+        raise ValueError(f"the label {name!r} has {weight!r}; true, false or 0 to 1 is expected")
+    return weight >= RIGHT_FROM
 
 
 def _without_brackets(label: str) -> str:

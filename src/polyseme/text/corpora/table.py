@@ -12,7 +12,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from polyseme.text.corpora.records import Record, guess_separator, split_labels
+from polyseme.text.corpora.records import Record, separator_in, split_labels
 
 __all__ = ["Table", "TableSource", "Wanted"]
 
@@ -21,9 +21,11 @@ LONGEST_NAME = 60  # of a column; what is longer is text
 MOST_NAMES = 20
 _TEXT = ("text", "fulltext", "full_text", "document", "content")
 _TEXT_PARTS = ("title", "headline", "subtitle", "abstract", "summary", "description", "body")
+TEXT_NAMES = frozenset((*_TEXT, *_TEXT_PARTS))
 _LABELS = (
     *("labels", "label", "tags", "tag", "keywords", "subjects", "subject", "subject_uris"),
     *("subject_labels", "categories", "category", "topics", "topic", "classes", "class"),
+    "cats",  # of spaCy
 )
 _ID = ("id", "_id", "doc_id", "docid", "document_id", "record_id", "identifier", "uid", "uuid")
 
@@ -38,6 +40,7 @@ class Wanted:
     need_labels: bool = True
     like: dict[str, Any] = field(default_factory=dict)
     id_column: str | None = None
+    encoding: str | None = None
 
     @property
     def names_columns(self) -> bool:
@@ -51,14 +54,16 @@ class TableSource(ABC):
     Attributes
     ----------
     path : Path
+    encoding : str or None
+        Of text; UTF-8 if it is not given.
     kind : str
         What to call it.
     """
 
     kind: str
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, path: Path, encoding: str | None = None) -> None:
+        self.path, self.encoding = path, encoding
 
     @abstractmethod
     def columns(self) -> list[str]:
@@ -87,7 +92,7 @@ class Table:
     def __init__(
         self, source: TableSource, wanted: Wanted, vocabulary: Mapping[str, str] | None
     ) -> None:
-        self._source = source
+        self._source, self.source = source, source.path.name
         self.label_names = vocabulary
         found = source.columns()
         self._text_columns = _text_columns(source.path, found, wanted)
@@ -98,7 +103,7 @@ class Table:
         separator = wanted.label_separator
         if self._labels_column is not None and separator is None:
             first = self._first_labels()
-            separator = guess_separator(first)
+            separator = separator_in(source.path, first)
             if self._labels_column == wanted.like.get("labels_column"):
                 usual = wanted.like.get("label_separator")
                 separator = _as_usual(source.path, first, usual, separator)
@@ -141,7 +146,7 @@ class Table:
     def _described_labels(self) -> str:
         if self._labels_column is None:
             return ", no labels"
-        how = "" if self._separator is None else f", split at {self._separator!r}"
+        how = "" if not self._separator else f", split at {self._separator!r}"
         return f", labels from {self._labels_column!r}{how}"
 
 

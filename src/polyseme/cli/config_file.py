@@ -1,0 +1,124 @@
+"""TOML files of everything that ``polyseme train`` can be told, written and read.
+
+At the top are the method and its parameters, in the table ``texts`` the options of texts.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+
+from polyseme.cli.corpus_options import training_options
+from polyseme.cli.estimator_options import METAVARS, hint, parameters_of, read_toml
+from polyseme.files.kinds import method_named
+
+__all__ = ["config_text", "method_in", "with_texts_of"]
+
+WIDTH = 96
+INTRODUCTION = """\
+# What "polyseme train" can be told. Take away the "#" before a name to set it; what stands
+# there is the default, or what kind of value is wanted. Options on the command line win.
+#
+#     polyseme train DATA -o MODEL --config FILE
+"""
+
+
+def config_text(method: str) -> str:
+    """Return a file with every setting of a method and of texts, explained and commented out."""
+    lines = [INTRODUCTION, "# What to train.", f"method = {json.dumps(method)}", ""]
+    for parameter in parameters_of(method_named(method)):
+        value = METAVARS.get(parameter.kind, "VALUE")
+        if parameter.default is not None:
+            default = parameter.default
+            value = _toml(bool(default) if parameter.kind is bool else default)
+        lines += [*_explained(parameter.help), f"# {parameter.name} = {value}", ""]
+    lines += ["", "# For texts; data that are matrices have no use for it.", "[texts]", ""]
+    for option in text_options():
+        lines += [*_explained(option.help or ""), f"# {option.name} = {_default_of(option)}", ""]
+    return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def method_in(path: Path) -> str | None:
+    """Return the method that a file names, if it does."""
+    method = read_toml(path).get("method")
+    if method is not None and not isinstance(method, str):
+        raise ValueError(f"{path}: method must be a text, not {method!r}.")
+    return method
+
+
+def with_texts_of(path: Path, given: dict[str, Any]) -> dict[str, Any]:
+    """Return the options of texts, those that are not given from a file."""
+    found = read_toml(path).get("texts", {})
+    if not isinstance(found, dict):
+        raise ValueError(f"{path}: texts must be a table, [texts], not {found!r}.")
+    known = {str(option.name): option for option in text_options()}
+    options = dict(given)
+    for name, value in found.items():
+        if name not in known:
+            raise ValueError(f"{path}: unknown {name!r} in [texts]; {hint(name, list(known))}")
+        if options.get(name) in (None, False, ()):
+            options[name] = _value_of(known[name], value, path)
+    return options
+
+
+def text_options() -> list[click.Option]:
+    """Return all options of texts, in their order."""
+
+    def nothing() -> None:
+        pass
+
+    found = training_options(nothing).__click_params__  # type: ignore[attr-defined]
+    return list(reversed(found))
+
+
+def _value_of(option: click.Option, value: Any, path: Path) -> Any:
+    """Return a value of a file as the command line would give it."""
+    wanted: tuple[type, ...] = (str,)
+    if option.is_flag:
+        wanted = (bool,)
+    elif isinstance(option.type, click.types.IntParamType):
+        wanted = (int,)
+    elif isinstance(option.type, click.types.FloatParamType):
+        wanted = (int, float)
+    if option.name == "ngrams" and type(value) is int:
+        value = str(value)
+    values = value if option.multiple and isinstance(value, list) else [value]
+    if not all(type(one) in wanted for one in values):
+        spoken = " or ".join(METAVARS.get(kind, "true or false") for kind in wanted)
+        raise ValueError(f"{path}: {option.name} in [texts] must be {spoken}, not {value!r}.")
+    try:
+        converted = [option.type.convert(one, option, None) for one in values]
+    except click.BadParameter as error:
+        raise ValueError(f"{path}: {option.name} in [texts]: {error.message}") from None
+    return tuple(converted) if option.multiple else converted[0]
+
+
+def _explained(text: str) -> Iterator[str]:
+    return (f"# {line}" for line in textwrap.wrap(text, WIDTH))
+
+
+def _default_of(option: click.Option) -> str:
+    """Return the default that the help of an option ends with, else what it stands for."""
+    if option.is_flag:
+        return "false"
+    said = re.search(r"\[([\w.-]+)[^\]]*\]$", option.help or "")
+    if said is None:
+        shown = json.dumps(option.metavar or option.type.name.upper())
+        return f"[{shown}]" if option.multiple else shown
+    is_number = isinstance(option.type, click.types.IntParamType | click.types.FloatParamType)
+    number = said.group(1).split(",")[0]
+    return number if is_number else json.dumps(said.group(1))
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_toml, value))}]"
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else repr(value)
