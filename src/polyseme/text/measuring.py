@@ -11,6 +11,7 @@ import scipy.sparse as sp
 
 from polyseme.estimators.partitioned import PartitionedClassifier
 from polyseme.metrics import reach
+from polyseme.text.by_threshold import by_label, by_threshold
 from polyseme.text.calibration import Calibration, reliability
 from polyseme.text.corpora.records import Record
 from polyseme.text.evaluation import N_RANKED, Judged, choose_cut, cross_checked, figures_of
@@ -45,6 +46,7 @@ def measure_held_out(
     is_ordered = classifier.ordering_ is not None
     calibration = Calibration.fit(scores[found], judged.hits[found], are_probabilities=is_ordered)
     matched = classifier.match(X)
+    cut = choose_cut(judged, calibration, precision)
     return calibration, {
         **figures_of(classifier, judged),
         "n_training_documents": n_training,
@@ -52,9 +54,11 @@ def measure_held_out(
         "calibration": calibration.method,
         "reliability": cross_checked(judged, are_probabilities=is_ordered),
         "threshold": {
-            **dataclasses.asdict(choose_cut(judged, calibration, precision)),
+            **dataclasses.asdict(cut),
             "wanted_precision": precision,
         },
+        "by_threshold": by_threshold(judged, calibration),
+        "by_label": by_label(judged, calibration, cut.threshold),
     }
 
 
