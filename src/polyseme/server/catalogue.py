@@ -23,6 +23,7 @@ __all__ = ["Catalogue"]
 N_WORDS, N_LABELS = 12, 10
 NOTHING_KNOWN: dict[str, Any] = {"labels": [], "words": [], "examples": []}
 CAPTION_WORDS, CAPTION_LABELS = 5, 6
+MOST_CAPTION_LABELS, ALL_CAPTION_LABELS = 40, 600  # of a node, and of a level with few nodes
 MOST_IN_PLANE = 200_000  # labels; a browser draws no more of them smoothly
 
 
@@ -157,20 +158,24 @@ class Catalogue:
         return [self._nodes(level) for level in range(1, n_levels + 1)]
 
     def _nodes(self, level: int) -> list[dict[str, Any]]:
-        clusters, n_labels = self._model.clusters_, self._model.n_labels_
+        clusters, visits = self._model.clusters_, self._model.slot_documents_
         slot_starts = clusters.starts[self._model.tree_.clusters_below(level)]
-        slots_of_nodes = [slice(*pair) for pair in pairwise(slot_starts.tolist())]
-        n_nodes_with = np.zeros(n_labels)
-        for slots in slots_of_nodes:
-            n_nodes_with[np.unique(clusters.labels[slots])] += 1
+        all_visits = np.bincount(clusters.labels, visits, clusters.n_labels)
+        found = []
+        most_at_home = np.zeros(clusters.n_labels)
+        for slots in (slice(*pair) for pair in pairwise(slot_starts.tolist())):
+            below, place = np.unique(clusters.labels[slots], return_inverse=True)
+            here = np.bincount(place, visits[slots], len(below))
+            # A label that is as much at home elsewhere is the name of no place.
+            at_home = here * (here / np.maximum(1, all_visits[below])) ** 2
+            found.append((below, at_home))
+            most_at_home[below] = np.maximum(most_at_home[below], at_home)
+        n_named = max(CAPTION_LABELS, min(MOST_CAPTION_LABELS, ALL_CAPTION_LABELS // len(found)))
         nodes = []
         for node, words in enumerate(level_words(self._model, level, CAPTION_WORDS)):
-            slots = slots_of_nodes[node]
-            below, place = np.unique(clusters.labels[slots], return_inverse=True)
-            documents = np.bincount(place, self._model.slot_documents_[slots], len(below))
-            # A label that is in many places is the name of none.
-            naming = documents / n_nodes_with[below] ** 2
-            largest = below[np.lexsort((below, -naming))[:CAPTION_LABELS]]
+            below, at_home = found[node]
+            elsewhere = at_home < most_at_home[below]
+            largest = below[np.lexsort((below, -at_home, elsewhere))[:n_named]]
             nodes.append(
                 {
                     "node": node,

@@ -74,7 +74,10 @@ export class Areas {
     Object.assign(found.style, { left: `${x}px`, top: `${y}px`, width: `${width}px`, height: `${height}px` });
     found.style.setProperty("--hue", String(item.hue ?? 240));
     if (item.light) found.style.setProperty("--light", `${item.light}%`);
-    found.querySelector("strong").style.fontSize = `${Math.max(0.72, Math.min(1.5, Math.sqrt(width * height) / 190)).toFixed(2)}rem`;
+    const size = Math.sqrt(width * height);
+    found.querySelector("strong").style.fontSize = `${Math.max(0.72, Math.min(1.5, size / 170)).toFixed(2)}rem`;
+    const others = found.querySelector(".others");
+    if (others) others.style.fontSize = `${Math.max(0.75, Math.min(1.05, size / 300)).toFixed(2)}rem`;
     return found;
   }
 

@@ -2,7 +2,7 @@
 
 import { draw, percent } from "./dom.js";
 
-const SIDE = { width: 460, height: 320, left: 44, bottom: 40, top: 12, right: 14 };
+const SIDE = { width: 460, height: 320, left: 44, bottom: 40, top: 30, right: 18 };
 const TICKS = [0, 0.25, 0.5, 0.75, 1];
 
 export const at = (x, y) => [
@@ -27,7 +27,7 @@ export function frame(attributes, { x, y, ticks = TICKS }, ...content) {
     TICKS.flatMap((tick) => [line(at(0, tick), at(1, tick)), text([SIDE.left - 6, at(0, tick)[1] + 4], "end", percent(tick))]),
     ticks.flatMap((tick) => [line(at(tick, 0), at(tick, 1)), text([at(tick, 0)[0], SIDE.height - SIDE.bottom + 16], "middle", percent(tick))]),
     text([at(0.5, 0)[0], SIDE.height - 5], "middle", x),
-    text([SIDE.left + 4, SIDE.top + 12], "start", y, "value"),
+    text([6, 16], "start", y, "value"),
     ...content);
 }
 

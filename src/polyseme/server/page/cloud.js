@@ -52,7 +52,7 @@ export class Cloud {
       canvas.width = Math.round(width * this.ratio);
       canvas.height = Math.round(height * this.ratio);
     }
-    this.side = EDGE * Math.min(width, height);
+    [this.across, this.down] = [EDGE * width, EDGE * height];
     this.zoom.extent([[0, 0], [width, height]]).translateExtent([[-width / 2, -height / 2], [1.5 * width, 1.5 * height]]);
     this.image = this.points.getContext("2d", { alpha: false }).createImageData(this.points.width, this.points.height);
     this.pixels = new Uint32Array(this.image.data.buffer);
@@ -68,10 +68,10 @@ export class Cloud {
     this.draw();
   }
 
-  // Where the unit square lies on the screen: place = offset + scale * position.
+  // Where the unit square lies on the screen: place = start + scale * position.
   view() {
     const { k, x, y } = this.transform;
-    return { scale: k * this.side, left: x + (k * (this.width - this.side)) / 2, top: y + (k * (this.height - this.side)) / 2 };
+    return { wide: k * this.across, high: k * this.down, left: x + (k * (this.width - this.across)) / 2, top: y + (k * (this.height - this.down)) / 2 };
   }
 
   schedule() {
@@ -89,14 +89,14 @@ export class Cloud {
 
   // A hundred thousand points are written into the picture's memory; returns those in sight, if few.
   drawPixels() {
-    const { scale, left, top } = this.view(), { ratio, pixels, x, y, colours, n } = this;
+    const { wide, high, left, top } = this.view(), { ratio, pixels, x, y, colours, n } = this;
     const width = this.points.width, height = this.points.height;
     const size = Math.max(1, Math.round(ratio * (this.transform.k > 2 ? 2 : n > 20_000 ? 1 : 2)));
-    const a = scale * ratio, b = left * ratio, c = top * ratio;
+    const a = wide * ratio, b = left * ratio, c = high * ratio, d = top * ratio;
     const inSight = [];
     pixels.fill(this.ground);
     for (let i = 0; i < n; i += 1) {
-      const px = (b + a * x[i]) | 0, py = (c + a * y[i]) | 0;
+      const px = (b + a * x[i]) | 0, py = (d + c * y[i]) | 0;
       if (px < 0 || py < 0 || px >= width - size || py >= height - size) continue;
       if (inSight.length <= MOST_CIRCLES) inSight.push(i);
       let at = py * width + px;
@@ -110,21 +110,21 @@ export class Cloud {
   }
 
   drawCircles(inSight) {
-    const context = this.points.getContext("2d"), { scale, left, top } = this.view(), { ratio } = this;
+    const context = this.points.getContext("2d"), { wide, high, left, top } = this.view(), { ratio } = this;
     const grown = Math.min(2.2, 0.8 + Math.log2(this.transform.k + 1) / 5);
     for (let at = inSight.length - 1; at >= 0; at -= 1) { // frequent ones last, above the others
       const i = inSight[at];
       const value = this.colours[i];
       context.fillStyle = `rgb(${value & 255} ${(value >> 8) & 255} ${(value >> 16) & 255} / 80%)`;
       context.beginPath();
-      context.arc(ratio * (left + scale * this.x[i]), ratio * (top + scale * this.y[i]), ratio * grown * (1.6 + 4 * (1 - i / this.n) ** 6), 0, 7);
+      context.arc(ratio * (left + wide * this.x[i]), ratio * (top + high * this.y[i]), ratio * grown * (1.6 + 4 * (1 - i / this.n) ** 6), 0, 7);
       context.fill();
     }
   }
 
   // Names of the most frequent topics in sight, where there is room.
   drawCaptions() {
-    const context = this.captions.getContext("2d"), { scale, left, top } = this.view();
+    const context = this.captions.getContext("2d"), { wide, high, left, top } = this.view();
     context.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
     context.clearRect(0, 0, this.width, this.height);
     context.font = "12.5px system-ui, sans-serif";
@@ -145,7 +145,7 @@ export class Cloud {
     this.drawChosen(context, write);
     const most = Math.min(MOST_CAPTIONS, Math.round((this.width * this.height) / 9000));
     for (let i = 0, written = 0; i < Math.min(this.n, SCANNED) && written < most; i += 1) {
-      const x = left + scale * this.x[i], y = top + scale * this.y[i];
+      const x = left + wide * this.x[i], y = top + high * this.y[i];
       if (x > 30 && x < this.width - 30 && y > 16 && y < this.height - 6 && write(String(this.plane.names[i]), x, y - 6)) written += 1;
     }
   }
@@ -153,13 +153,13 @@ export class Cloud {
   // The chosen topic, and lines to where its meanings lie.
   drawChosen(context, write) {
     if (this.chosen === null) return;
-    const { scale, left, top } = this.view(), i = this.indexOf.get(this.chosen);
-    const x = left + scale * this.x[i], y = top + scale * this.y[i];
+    const { wide, high, left, top } = this.view(), i = this.indexOf.get(this.chosen);
+    const x = left + wide * this.x[i], y = top + high * this.y[i];
     context.strokeStyle = this.accent;
     context.fillStyle = this.accent;
     context.lineWidth = 2;
     const meanings = this.plane.senses.filter((sense) => sense.label === this.chosen)
-      .map((sense) => ({ name: sense.name, x: left + scale * sense.x, y: top + scale * sense.y }));
+      .map((sense) => ({ name: sense.name, x: left + wide * sense.x, y: top + high * sense.y }));
     for (const meaning of meanings) {
       context.beginPath();
       context.moveTo(x, y);
@@ -180,8 +180,8 @@ export class Cloud {
   }
 
   nearest(event) {
-    const { scale, left, top } = this.view(), box = this.points.getBoundingClientRect();
-    const found = this.tree.find((event.clientX - box.left - left) / scale, (event.clientY - box.top - top) / scale, REACH / scale);
+    const { wide, high, left, top } = this.view(), box = this.points.getBoundingClientRect();
+    const found = this.tree.find((event.clientX - box.left - left) / wide, (event.clientY - box.top - top) / high, REACH / high);
     return found ?? null;
   }
 
@@ -206,7 +206,7 @@ export class Cloud {
     const spread = Math.max(Math.max(...xs) - Math.min(...xs), Math.max(...ys) - Math.min(...ys));
     const k = Math.max(1, Math.min(CLOSE, 0.6 / Math.max(spread, 1e-3)));
     const middle = (all) => (Math.max(...all) + Math.min(...all)) / 2;
-    const x = (this.width - this.side) / 2 + this.side * middle(xs), y = (this.height - this.side) / 2 + this.side * middle(ys);
+    const x = (this.width - this.across) / 2 + this.across * middle(xs), y = (this.height - this.down) / 2 + this.down * middle(ys);
     this.flyTo(zoomIdentity.translate(this.width / 2 - k * x, this.height / 2 - k * y).scale(k));
     return true;
   }
