@@ -8,11 +8,18 @@ from tests.web.conftest import TEXT
 
 
 def type_text(page, text=TEXT):
-    page.get_by_label("A text to find labels for").fill(text)
+    page.get_by_label("A text to find topics for").fill(text)
 
 
 def suggestion(page, name):
-    return page.locator("#suggestions button").filter(has_text=re.compile(f"^{name}"))
+    """Return the button of a suggested topic."""
+    return suggested(page, name).locator(".pick")
+
+
+def suggested(page, name):
+    """Return all of a suggested topic: its button, decisions, and why."""
+    has_name = page.locator(".name", has_text=re.compile(f"^{name}$"))
+    return page.locator("#suggestions li.suggestion").filter(has=has_name)
 
 
 def number_of(store, name):

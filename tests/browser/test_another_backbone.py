@@ -21,14 +21,14 @@ def toy_address(tmp_path_factory):
             yield str(client.base_url).rstrip("/")
 
 
-@pytest.mark.parametrize("part", ["try", "senses", "map", "quality"])
+@pytest.mark.parametrize("part", ["try", "meanings", "map", "map/cloud", "quality"])
 def test_every_part_of_the_page_shows_it(visit, toy_address, part):
     page = visit(part, at=toy_address)
     page.wait_for_load_state("networkidle")
     if part == "try":
-        page.get_by_label("A text to find labels for").fill(TEXT)
-        page.locator("#suggestions button").first.click()
-        page.locator(".path button").last.click()
+        page.get_by_label("A text to find topics for").fill(TEXT)
+        page.locator(".pick").first.click()
+        page.wait_for_selector(".why p")
         page.wait_for_load_state("networkidle")
     text = page.locator("main").inner_text()
     assert "undefined" not in text

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from tests.browser.acting import suggestion, type_text
@@ -12,36 +14,34 @@ axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="There
 
 from playwright.sync_api import expect  # noqa: E402
 
-PARTS = ["try", "senses", "map", "quality"]
+VIEWS = ["try", "meanings", "map", "map/cloud", "quality"]
 PHONE = {"viewport": {"width": 360, "height": 740}, "has_touch": True, "is_mobile": True}
 READY = {
-    "try": ".starter",
-    "senses": "#found a",
-    "map": ".box",
-    "quality": ".reliability",
+    "try": ".sample",
+    "meanings": "article.sense",
+    "map": ".tile",
+    "map/cloud": "canvas",
+    "quality": "#topics",
 }
 
 
-def fill_part(page, part):
-    """Wait until a part shows what it can show."""
-    page.wait_for_selector(READY[part])
-    if part == "try":
+def fill_view(page, view):
+    """Wait until a view shows what it can show."""
+    page.wait_for_selector(READY[view])
+    if view == "try":
         type_text(page, BATTLE)
         suggestion(page, "tank").click()
         page.wait_for_selector(".telling .chip")
-    elif part == "senses":
-        page.locator("#found a").first.click()
-        page.wait_for_selector("article.sense")
-    elif part == "map":
-        page.get_by_role("button", name="tank", exact=True).click()
-        page.wait_for_selector("#map-slots li")
+    elif view == "map":
+        page.locator(".tile").first.click()
+        page.wait_for_selector("#map-path button >> nth=1")
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("part", PARTS)
-def test_axe_finds_nothing_serious(visit, part, scheme):
-    page = visit(part, color_scheme=scheme)
-    fill_part(page, part)
+@pytest.mark.parametrize("view", VIEWS)
+def test_axe_finds_nothing_serious(visit, view, scheme):
+    page = visit(view, color_scheme=scheme, reduced_motion="reduce")
+    fill_view(page, view)
     found = axe.Axe().run(page).response["violations"]
     serious = [
         (one["id"], [node["html"][:200] for node in one["nodes"]])
@@ -51,10 +51,10 @@ def test_axe_finds_nothing_serious(visit, part, scheme):
     assert serious == []
 
 
-@pytest.mark.parametrize("part", PARTS)
-def test_a_phone_shows_all_without_sideways_scrolling(visit, part):
-    page = visit(part, **PHONE)
-    fill_part(page, part)
+@pytest.mark.parametrize("view", VIEWS)
+def test_a_phone_shows_all_without_sideways_scrolling(visit, view):
+    page = visit(view, **PHONE, reduced_motion="reduce")
+    fill_view(page, view)
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
 
 
@@ -69,18 +69,19 @@ def test_a_phone_cuts_no_table_of_quality(visit, width):
         route.fulfill(json=body)
 
     page = visit(**{**PHONE, "viewport": {"width": width, "height": 740}})
-    page.route("**/v1/quality*", enlarge)
+    page.route(re.compile(r"v1/quality\?"), enlarge)
     page.get_by_role("link", name="Quality", exact=True).click()
     page.wait_for_selector(READY["quality"])
+    page.locator("details").evaluate_all("all => all.forEach(one => { one.open = true; })")
     widths = page.locator(".table").evaluate_all(
         "all => all.map(t => [t.scrollWidth, t.clientWidth])"
     )
-    assert len(widths) == 5
+    assert len(widths) == 7
     assert all(needed <= there for needed, there in widths)
 
 
-def test_a_label_with_one_meaning_is_shown_to_everyone(visit, store):
-    page = visit(f"senses/{store.current().tagger.label_number('siege')}")
+def test_a_topic_with_one_meaning_is_shown_to_everyone(visit, store):
+    page = visit(f"meanings/{store.current().tagger.label_number('siege')}")
     page.wait_for_selector("article.meaning")
     found = axe.Axe().run(page).response["violations"]
     assert [one["id"] for one in found if one["impact"] in ("serious", "critical")] == []

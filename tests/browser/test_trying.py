@@ -1,14 +1,16 @@
-"""Try, in a real browser: labels for a text, and why."""
+"""Try, in a real browser: topics for a text, why, and what a person makes of them."""
 
 from __future__ import annotations
 
+import csv
+import json
 import re
 
 import pytest
 
 import polyseme
 from polyseme.server.model_store import ModelStore
-from tests.browser.acting import altered, number_of, suggestion, type_text
+from tests.browser.acting import altered, number_of, suggested, suggestion, type_text
 from tests.web.conftest import BATTLE, TEXT, client_with
 from tests.without_weights import without_weights
 
@@ -16,166 +18,46 @@ pytest.importorskip("playwright.sync_api", reason="There is no Playwright.")
 
 from playwright.sync_api import expect
 
+# Topics
 
-def test_labels_appear_as_one_types(visit):
+
+def test_topics_appear_as_one_types(visit):
     page = visit("try")
-    expect(page.get_by_text("Labels appear here as you type.")).to_be_visible()
-    page.get_by_label("A text to find labels for").press_sequentially(TEXT, delay=2)
+    expect(page.get_by_text("Topics appear here as you type.")).to_be_visible()
+    page.get_by_label("A text to find topics for").press_sequentially(TEXT, delay=2)
     expect(suggestion(page, "tank")).to_contain_text("%")
-    page.get_by_label("A text to find labels for").fill("")
-    expect(page.locator("#suggestions button")).to_have_count(0)
+    page.get_by_role("button", name="Next text").click()
+    expect(page.get_by_text("Topics appear here as you type.")).to_be_visible()
 
 
-def test_a_picked_label_is_explained_by_sense_words_and_way(visit):
-    page = visit("try")
-    text = "🛡️ " + BATTLE
-    type_text(page, text)
-    suggestion(page, "tank").click()
-    expect(page.get_by_role("heading", name="Why “tank”?")).to_be_visible()
-    assert page.locator(".marked").text_content() == text
-    marked = page.locator(".marked mark.for").all_text_contents()
-    assert {"tank"} <= set(marked)
-    steps = page.locator(".path button")
-    expect(steps.filter(has_text="“tank”")).to_have_attribute("aria-pressed", "true")
-    expect(steps.filter(has_text="Cluster")).to_have_count(1)
-    steps.first.click()
-    expect(steps.first).to_have_attribute("aria-pressed", "true")
-    assert page.locator(".marked").text_content() == text
-    steps.filter(has_text="its sense").click()
-    assert {"army", "battle"} <= set(page.locator(".marked mark.for").all_text_contents())
-
-
-def test_a_label_with_several_senses_is_suggested_and_explained_in_one(visit, store):
-    senses = store.current().tagger.senses("tank")
-    (war,) = [sense for sense in senses if "artillery" in dict(sense.labels)]
+def test_a_lower_threshold_shows_more_topics_and_its_button_goes_back(visit):
     page = visit("try")
     type_text(page, BATTLE)
-    expect(suggestion(page, "tank").locator(".name")).to_have_text(f"tank · {war.name}")
-    suggestion(page, "tank").click()
-    expect(page.locator(".sense-chosen")).to_have_text(f"Here in the sense {war.name}, told by:")
-    words, labels = page.locator(".telling").all()
-    assert {"army", "battle"} <= set(words.locator(".chip").all_text_contents())
-    assert "the" not in words.locator(".chip").all_text_contents()[:4]  # the strongest
-    expect(labels).to_contain_text("beside labels")
-    labels.get_by_role("link", name="siege").click()
-    expect(page.get_by_role("heading", name="siege", exact=True)).to_be_visible()
-
-
-def test_a_sense_that_nothing_tells_is_said_to_be_so(visit):
-    def silence(body):
-        body["labels"][0]["sense"].update(words=[], labels=[])
-
-    page = visit("try")
-    altered(page, "**/v1/explain", silence)
-    type_text(page, BATTLE)
-    suggestion(page, "tank").click()
-    expect(page.locator(".sense-chosen")).to_contain_text("nothing in the text tells it")
-    expect(page.locator(".telling")).to_have_count(0)
-
-
-def test_nothing_speaks_of_senses_where_a_label_has_one_meaning(visit):
-    page = visit("try")
-    type_text(page, BATTLE)
-    expect(suggestion(page, "siege").locator(".name")).to_have_text("siege")
-    suggestion(page, "siege").click()
-    expect(page.get_by_role("heading", name="Why “siege”?")).to_be_visible()
-    expect(page.locator(".way")).to_contain_text("to cluster")
-    expect(page.get_by_role("link", name="All about “siege”")).to_be_visible()
-    assert "sense" not in page.locator("#why").inner_text().lower()
-
-
-def test_percent_is_for_probabilities_and_scores_are_plain_numbers(visit):
-    page = visit("try")
-    type_text(page)
-    expect(suggestion(page, "tank")).to_contain_text(re.compile(r"\d%"))
-    suggestion(page, "tank").click()
-    steps = page.locator(".path button")
-    expect(steps.filter(has_text="“tank”")).to_contain_text(re.compile(r"score \d\.\d"))
-    for step in steps.filter(has_not_text="its sense").all():
-        expect(step).to_contain_text("score")
-    assert "%" not in page.locator("#why-content").inner_text()
-    expect(page.get_by_text("A score says how strongly words speak")).to_be_visible()
-
-
-def test_without_held_out_texts_nothing_is_shown_in_percent(visit):
-    page = visit()
-
-    def answer(route):
-        body = route.fetch().json()
-        for model in body["models"]:
-            model["has_probabilities"] = False
-        route.fulfill(json=body)
-
-    page.route("**/v1/models*", answer)
-    page.reload()
-    type_text(page)
-    suggestion(page, "tank").click()
-    expect(suggestion(page, "tank")).to_contain_text(re.compile(r"score \d"))
-    expect(page.locator(".path button").last).to_be_visible()
-    assert "%" not in page.locator("#panel-try").inner_text()
-
-
-def test_the_learned_order_is_explained_by_what_counted(visit):
-    page = visit("try")
-    with page.expect_response("**/v1/explain") as response:
-        type_text(page, BATTLE)
-        suggestion(page, "tank").click()
-    order = response.value.json()["labels"][0]["order"]
-    expect(page.locator(".order")).to_have_text(f"{order['sentence']} What counted there:")
-    counted = [one for one in order["effects"] if abs(one["amount"]) >= 0.05]
-    items = page.locator(".effects li")
-    expect(items).to_have_text([one["sentence"] for one in counted])
-    assert {"its own words speak more clearly" in one["sentence"] for one in counted} == {
-        True,
-        False,
-    }
-    directions = ["for" if one["amount"] > 0 else "against" for one in counted]
-    assert [item.get_attribute("class") for item in items.all()] == directions
-    expect(page.get_by_text("scores do not add up to it")).to_be_visible()
-
-
-def test_a_label_that_nothing_moved_is_shown_with_its_place_alone(visit):
-    def hush(body):
-        for effect in body["labels"][0]["order"]["effects"]:
-            effect["amount"] = 0.01
-
-    page = visit("try")
-    altered(page, "**/v1/explain", hush)
-    type_text(page, BATTLE)
-    suggestion(page, "tank").click()
-    expect(page.locator(".order")).to_contain_text(re.compile(r"place 1 of \d+ candidates\."))
-    expect(page.locator(".order")).not_to_contain_text("What counted")
-    expect(page.locator(".effects li")).to_have_count(0)
-
-
-def test_without_a_learned_order_nothing_is_said_of_one(visit):
-    page = visit("try")
-    altered(page, "**/v1/explain", lambda body: body["labels"][0].pop("order"))
-    type_text(page)
-    suggestion(page, "tank").click()
-    expect(page.locator(".marked")).to_have_text(TEXT)
-    expect(page.locator(".order")).to_have_count(0)
-    expect(page.get_by_text("how often such scores were right")).to_be_visible()
-    assert "order" not in page.locator("#why-content").inner_text()
-
-
-def test_the_explanation_follows_the_text(visit):
-    page = visit("try")
-    type_text(page)
-    suggestion(page, "tank").click()
-    expect(page.locator(".marked")).to_have_text(TEXT)
-    type_text(page, TEXT + " Armour and tank.")
-    expect(page.locator(".marked")).to_have_text(TEXT + " Armour and tank.")
-
-
-def test_weaker_labels_are_shown_when_wanted(visit):
-    page = visit("try")
-    type_text(page)
     expect(suggestion(page, "tank")).to_be_visible()
-    n_likely = page.locator("#suggestions button").count()
-    page.get_by_label("also labels below the threshold").check()
-    expect(page.locator("#suggestions button")).to_have_count(12)
-    assert n_likely < 12
+    topics, own = page.locator("li.suggestion"), page.locator("#threshold").input_value()
+    n_likely = topics.count()
+    page.get_by_label("Show topics that are at least this likely").fill("1")
+    expect(page.locator("#threshold-shown")).to_have_text("1%")
+    expect(topics.nth(n_likely)).to_be_visible()
+    page.get_by_role("button", name="back to").click()
+    expect(topics).to_have_count(n_likely)
+    assert page.locator("#threshold").input_value() == own
+
+
+def test_a_threshold_that_nothing_reaches_is_told_with_the_best_guess(visit):
+    page = visit("try")
+    answer = {"model": "demo", "suggestions": [{"label": 0, "name": "a guess", "score": 0.2}]}
+    page.route("**/v1/suggest", lambda route: route.fulfill(json=answer))
+    type_text(page)
+    expect(page.locator("#suggestions .empty")).to_contain_text("The best guess is “a guess”, 20%")
+
+
+def test_a_text_without_a_known_word_gets_no_topics(visit):
+    page = visit("try")
+    type_text(page, "Qwrtz plmkj xyvbn")
+    expect(page.locator("#suggestions .empty")).to_contain_text("No known word")
+    expect(page.locator("#known")).to_have_text("no known word")
+    expect(page.locator("li.suggestion")).to_have_count(0)
 
 
 def test_an_answer_that_comes_too_late_is_dropped(visit):
@@ -186,7 +68,7 @@ def test_an_answer_that_comes_too_late_is_dropped(visit):
         if "late" in route.request.post_data_json["text"]:
             held.append(route)
         else:
-            route.fulfill(json=suggested("early bird"))
+            route.fulfill(json=suggesting("early bird"))
 
     page.route("**/v1/suggest", answer)
     with page.expect_request("**/v1/suggest"):
@@ -194,55 +76,128 @@ def test_an_answer_that_comes_too_late_is_dropped(visit):
     type_text(page, "other")
     expect(suggestion(page, "early bird")).to_be_visible()
     for route in held:
-        route.fulfill(json=suggested("late bird"))
+        route.fulfill(json=suggesting("late bird"))
     page.wait_for_timeout(100)
     expect(suggestion(page, "early bird")).to_be_visible()
     expect(suggestion(page, "late bird")).to_have_count(0)
 
 
-def suggested(name):
+def suggesting(name):
     return {"model": "demo", "suggestions": [{"label": 0, "name": name, "score": 0.9}]}
-
-
-def test_a_training_text_can_be_used_to_begin_with(visit):
-    page = visit("try")
-    page.locator(".starter").first.click()
-    expect(page.locator("#suggestions button").first).to_be_visible()
-    expect(page.locator(".starter").first).to_be_hidden()
-
-
-def test_the_texts_to_begin_with_are_of_senses_of_the_most_ambiguous_labels(visit, store):
-    tagger = store.current().tagger
-    texts = {
-        sense.examples[0]
-        for name, _ in tagger.most_ambiguous(4)
-        for sense in tagger.senses(name)
-        if sense.examples
-    }
-    page = visit("try")
-    expect(page.locator(".starter").nth(1)).to_be_visible()
-    assert set(page.locator(".starter").all_text_contents()) <= texts
 
 
 def test_names_are_never_read_as_markup(visit):
     page = visit("try")
     name = "<img src=x onerror=alert(1)>"
-    page.route("**/v1/suggest", lambda route: route.fulfill(json=suggested(name)))
+    page.route("**/v1/suggest", lambda route: route.fulfill(json=suggesting(name)))
     type_text(page)
     expect(page.locator("#suggestions .name")).to_have_text(name)
     assert page.locator("main img").count() == 0
 
 
-def test_all_of_trying_works_by_keyboard(visit):
+def test_samples_are_short_and_of_meanings_of_the_most_ambiguous_topics(visit, store):
+    tagger = store.current().tagger
+    texts = {
+        sense.examples[0]
+        for name, _ in tagger.most_ambiguous(3)
+        for sense in tagger.senses(name)
+        if sense.examples
+    }
     page = visit("try")
-    page.get_by_label("A text to find labels for").focus()
-    page.keyboard.type(TEXT)
-    expect(suggestion(page, "tank")).to_be_visible()
-    for _ in range(2):
-        page.keyboard.press("Tab")  # past the check box
-    page.keyboard.press("Enter")
-    expect(page.get_by_role("heading", name="Why")).to_be_visible()
-    assert page.evaluate("document.activeElement.getAttribute('aria-pressed')") == "true"
+    samples = page.locator(".sample")
+    expect(samples.nth(1)).to_be_visible()
+    assert {sample.get_attribute("title") for sample in samples.all()} <= texts
+    assert max(map(len, samples.all_text_contents())) <= 44
+    samples.first.click()
+    expect(page.locator("#text")).to_have_value(samples.first.get_attribute("title"))
+    expect(page.locator("li.suggestion").first).to_be_visible()
+
+
+def test_without_held_out_texts_nothing_is_shown_in_percent(visit):
+    def without(body):
+        for model in body["models"]:
+            model["has_probabilities"] = False
+
+    page = visit()
+    altered(page, "**/v1/models*", without)
+    page.reload()
+    type_text(page)
+    expect(suggestion(page, "tank")).to_contain_text(re.compile(r"score \d"))
+    suggestion(page, "tank").click()
+    expect(page.locator(".why .chip").first).to_be_visible()
+    assert "%" not in page.locator("#panel-try").inner_text()
+
+
+# Why
+
+
+def test_a_picked_topic_is_explained_by_meaning_and_words_marked_in_the_text(visit, store):
+    senses = store.current().tagger.senses("tank")
+    (war,) = [sense for sense in senses if "artillery" in dict(sense.labels)]
+    page, text = visit("try"), "🛡️ " + BATTLE
+    type_text(page, text)
+    expect(suggested(page, "tank").locator(".sense-name")).to_have_text(f"as in {war.name}")
+    suggestion(page, "tank").click()
+    expect(page.locator(".sense-chosen")).to_have_text(f"Meant here: {war.name}. What tells:")
+    words, topics = page.locator(".telling").all()
+    assert {"army", "battle"} <= set(words.locator(".chip").all_text_contents())
+    marked = page.locator("#backdrop")
+    assert marked.text_content() == text + "\n"
+    assert {"tank"} <= set(marked.locator("mark.for").all_text_contents())
+    page.get_by_role("button", name="its meaning").click()
+    assert {"army", "battle"} <= set(marked.locator("mark.for").all_text_contents())
+    page.get_by_role("button", name="its area").click()
+    expect(page.locator(".why .listed")).to_be_visible()
+    topics.get_by_role("link", name="siege").click()
+    expect(page.get_by_role("heading", name="siege", exact=True)).to_be_visible()
+
+
+def test_nothing_speaks_of_meanings_or_machinery_where_a_topic_has_one_meaning(visit):
+    page = visit("try")
+    type_text(page, BATTLE)
+    suggestion(page, "siege").click()
+    why = suggested(page, "siege").locator(".why")
+    expect(why.get_by_role("link", name="All about “siege”")).to_be_visible()
+    said = why.inner_text().lower()
+    assert not any(word in said for word in ("meaning", "sense", "slot", "cluster", "part "))
+    why.get_by_role("link", name="Show on the map").click()
+    expect(page.locator(".tile.found")).to_contain_text("siege")
+
+
+def test_a_meaning_that_nothing_tells_is_said_to_be_so(visit):
+    def silence(body):
+        body["labels"][0]["sense"].update(words=[], labels=[])
+
+    page = visit("try")
+    altered(page, "**/v1/explain", silence)
+    type_text(page, BATTLE)
+    suggestion(page, "tank").click()
+    expect(page.locator(".sense-chosen")).to_contain_text("Nothing in the text tells it")
+    expect(page.locator(".telling")).to_have_count(0)
+
+
+def test_what_made_a_topic_likely_is_told_by_what_counted(visit):
+    page = visit("try")
+    type_text(page, BATTLE)
+    with page.expect_response("**/v1/explain") as response:
+        suggestion(page, "tank").click()
+    order = response.value.json()["labels"][0]["order"]
+    page.get_by_text("What made it this likely").click()
+    expect(page.locator(".order p")).to_have_text(order["sentence"])
+    counted = [one for one in order["effects"] if abs(one["amount"]) >= 0.05]
+    items = page.locator(".effects li")
+    expect(items).to_have_text([one["sentence"] for one in counted])
+    directions = ["for" if one["amount"] > 0 else "against" for one in counted]
+    assert [item.get_attribute("class") for item in items.all()] == directions
+
+
+def test_the_explanation_follows_the_text(visit):
+    page = visit("try")
+    type_text(page)
+    suggestion(page, "tank").click()
+    expect(page.locator("#backdrop mark").first).to_be_attached()
+    type_text(page, TEXT + " Armour and tank.")
+    expect(page.locator("#backdrop")).to_have_text(re.compile("Armour and tank"))
 
 
 def test_a_model_without_weights_is_shown_without_words(visit, store):
@@ -252,17 +207,148 @@ def test_a_model_without_weights_is_shown_without_words(visit, store):
         page = visit("try", at=at)
         type_text(page)
         suggestion(page, "tank").click()
-        expect(page.get_by_text("this part of the model has no weights")).to_be_visible()
-        scored = page.locator(".step").filter(has_text="score")
-        expect(scored).to_have_count(2)  # only the cluster and the label have scores
-        page = visit(f"senses/{number_of(bare, 'siege')}", at=at)
+        expect(page.get_by_text("this model has no weights to show")).to_be_visible()
+        page = visit(f"meanings/{number_of(bare, 'siege')}", at=at)
         expect(page.get_by_text("No word speaks for it.").first).to_be_visible()
         page = visit("map/0", at=at)
         expect(page.get_by_text("None are known.")).to_be_visible()
-        expect(page.get_by_role("treeitem").first).to_be_visible()
+        expect(page.locator(".tile").first).to_be_visible()
+        page = visit("map/cloud", at=at)
+        expect(page.get_by_text("no weights that could tell")).to_be_visible()
 
 
 def _load_without_weights(path, n_jobs):
     model = polyseme.load(path, n_jobs=n_jobs)
     without_weights(model.classifier_)
     return model
+
+
+# Decisions
+
+
+def test_one_key_accepts_or_rejects_a_topic_and_goes_on(visit):
+    page = visit("try")
+    type_text(page, BATTLE)
+    expect(suggestion(page, "tank")).to_be_visible()
+    picks = page.locator("li.suggestion .pick")
+    picks.first.focus()
+    page.keyboard.press("a")
+    expect(picks.nth(1)).to_be_focused()
+    page.keyboard.press("r")
+    lines = page.locator("li.suggestion")
+    expect(lines.first).to_have_class(re.compile("accepted"))
+    expect(lines.nth(1)).to_have_class(re.compile("rejected"))
+    expect(page.locator("#review")).to_contain_text("Reviewed: 1 text, 1 topic accepted.")
+    with page.expect_download() as saved:
+        page.locator("#review").get_by_role("button", name="Download").click()
+    (line,) = saved.value.path().read_text(encoding="utf-8").splitlines()
+    names = page.locator("li.suggestion .name").all_text_contents()
+    assert json.loads(line) == {"text": BATTLE, "labels": [names[0]], "rejected": [names[1]]}
+    assert page.get_by_role("button", name="Teach the model").count() == 0
+    picks.first.focus()
+    page.keyboard.press("a")
+    page.keyboard.press("ArrowUp")
+    picks.nth(1).focus()
+    page.keyboard.press("r")
+    expect(page.locator("#review")).to_be_hidden()
+
+
+def test_reviewed_texts_are_sent_where_the_server_takes_them(visit):
+    def allow(body):
+        body["models"][0]["takes_updates"] = True
+
+    page, sent = visit(), []
+    altered(page, "**/v1/models*", allow)
+
+    def answer(route):
+        sent.append(route.request.post_data_json)
+        done = {"model": "demo", "n_documents": 1, "n_labels": 0, "full_training_due": []}
+        route.fulfill(json=done)
+
+    page.route("**/v1/update", answer)
+    page.reload()
+    type_text(page, BATTLE)
+    suggested(page, "tank").get_by_role("button", name="accept tank").click()
+    page.get_by_role("button", name="Teach the model").click()
+    expect(page.locator("#review")).to_contain_text("The model has learned 1 text.")
+    assert sent == [{"documents": [{"text": BATTLE, "labels": ["tank"]}], "model": "demo"}]
+    expect(suggested(page, "tank")).not_to_have_class(re.compile("accepted"))
+
+
+def test_topics_are_copied_as_names_and_json_without_rejected_ones(visit):
+    page = visit("try", permissions=["clipboard-read", "clipboard-write"])
+    type_text(page, BATTLE)
+    suggested(page, "siege").get_by_role("button", name="reject siege").click()
+    names = [name for name in page.locator("li .name").all_text_contents() if name != "siege"]
+    page.get_by_role("button", name="Names").click()
+    expect(page.get_by_role("button", name="Copied")).to_be_visible()
+    assert page.evaluate("navigator.clipboard.readText()").split("\n") == names
+    page.get_by_role("button", name="JSON").click()
+    expect(page.get_by_role("button", name="Copied").first).to_be_visible()
+    found = json.loads(page.evaluate("navigator.clipboard.readText()"))
+    assert [one["name"] for one in found] == names
+
+
+# Files
+
+
+def test_files_with_many_texts_become_a_table_that_can_be_saved(visit):
+    page = visit("try")
+    table = f'id,text\r\na,"{BATTLE}"\r\nb,"A quote "" and\r\na line."\r\n'
+    lines = "".join(json.dumps({"key": i, "text": TEXT}) + "\n" for i in range(40))
+    page.locator("#files").set_input_files(
+        [
+            {"name": "one.csv", "mimeType": "text/csv", "buffer": table.encode()},
+            {"name": "more.jsonl", "mimeType": "text/plain", "buffer": lines.encode()},
+            {"name": "last.txt", "mimeType": "text/plain", "buffer": TEXT.encode()},
+        ]
+    )
+    expect(page.get_by_role("heading", name="43 texts with their topics")).to_be_visible()
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="Download table").click()
+    with open(saved.value.path(), encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [*dict.fromkeys(row["id"] for row in rows)] == [
+        "a",
+        "b",
+        *map(str, range(40)),
+        "last.txt",
+    ]
+    assert {"tank"} <= {row["topic"] for row in rows if row["id"] == "a"}
+    assert all(row["meaning"] for row in rows if row["topic"] == "tank")
+
+
+def test_one_dropped_text_is_filled_in(visit):
+    page = visit("try")
+    page.evaluate(
+        """text => {
+            const carried = new DataTransfer();
+            carried.items.add(new File([text], "one.txt"));
+            const sheet = document.getElementById("sheet");
+            for (const kind of ["dragenter", "drop"]) {
+                sheet.dispatchEvent(new DragEvent(kind, { dataTransfer: carried, bubbles: true }));
+            }
+        }""",
+        BATTLE,
+    )
+    expect(page.locator("#text")).to_have_value(BATTLE)
+    expect(suggestion(page, "tank")).to_be_visible()
+
+
+def test_a_file_that_cannot_be_read_is_named(visit):
+    page = visit("try")
+    broken = {"name": "broken.json", "mimeType": "text/plain", "buffer": b"[1, 2"}
+    page.locator("#files").set_input_files([broken])
+    expect(page.get_by_role("alert")).to_contain_text("broken.json is neither a list in JSON")
+
+
+def test_all_of_trying_works_by_keyboard(visit):
+    page = visit("try")
+    page.get_by_label("A text to find topics for").focus()
+    page.keyboard.type(TEXT)
+    expect(suggestion(page, "tank")).to_be_visible()
+    for _ in range(5):  # files, next text, slider, its button
+        page.keyboard.press("Tab")
+    expect(page.locator("li.suggestion .pick").first).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.locator("li.suggestion .pick").first).to_have_attribute("aria-expanded", "true")

@@ -9,7 +9,9 @@ import pytest
 
 from tests.web.conftest import assert_problem, client_with
 
-FILES = sorted(file.name for file in resources.files("polyseme.server").joinpath("page").iterdir())
+PAGE = resources.files("polyseme.server").joinpath("page")
+FILES = sorted(file.name for file in PAGE.iterdir() if file.is_file())
+VENDORED = sorted(file.name for file in PAGE.joinpath("vendor").iterdir())
 TYPES = {
     "html": "text/html; charset=utf-8",
     "css": "text/css; charset=utf-8",
@@ -42,10 +44,25 @@ def test_no_script_writes_markup(client, name):
     assert re.findall(forbidden, client.get(f"/page/{name}").text) == []
 
 
-def test_all_that_the_page_names_is_there(client):
-    named = re.findall(r'(?:href|src)="(page/[^"]+)"', client.get("/").text)
+@pytest.mark.parametrize("path", ["/", "/docs"])
+def test_all_that_the_page_names_is_there(client, path):
+    named = re.findall(r'(?:href|src)="(page/[^"]+)"', client.get(path).text)
     assert named
     assert {client.get(f"/{path}").status_code for path in named} == {200}
+
+
+@pytest.mark.parametrize("name", [name for name in FILES if name.endswith(".js")])
+def test_every_script_that_a_script_imports_is_there(client, name):
+    imported = re.findall(r'from "\./([^"]+)"', client.get(f"/page/{name}").text)
+    assert {client.get(f"/page/{path}").status_code for path in imported} <= {200}
+
+
+@pytest.mark.parametrize("name", [name for name in VENDORED if name.endswith((".js", ".css"))])
+def test_code_of_others_is_sent_and_lies_beside_its_licence(client, name):
+    response = client.get(f"/page/vendor/{name}")
+    assert response.headers["content-type"] == TYPES[name.rpartition(".")[2]]
+    assert "sourceMappingURL" not in response.text
+    assert f"{name.rpartition('.')[0]}.LICENSE" in VENDORED
 
 
 def test_a_file_that_is_known_is_not_sent_again(client):
@@ -65,5 +82,6 @@ def test_other_files_are_not_there(client, name):
 def test_the_page_itself_needs_no_token(store):
     with client_with(store, token="secret") as client:
         assert client.get("/").status_code == 200
+        assert client.get("/docs").status_code == 200
         assert client.get("/page/main.js").status_code == 200
         assert_problem(client.get("/v1/models"), 401)

@@ -69,6 +69,11 @@ def _limit(option: str, default: int, text: str) -> Callable[[Any], Any]:
     metavar="S",
     help="How often to look for a model that was replaced on disk, 0 for never; 2 by default.",
 )
+@click.option(
+    "--updates",
+    is_flag=True,
+    help="Let clients send reviewed documents, which models trained with --keep-data learn.",
+)
 @click.option("--access-log", is_flag=True, help="Write a line to stderr for every request.")
 @common_options()
 def serve(
@@ -82,6 +87,7 @@ def serve(
     max_concurrent: int,
     grace: int,
     reload_seconds: float,
+    updates: bool,
     access_log: bool,
     n_threads: int | None,
     seed: int,
@@ -110,6 +116,7 @@ def serve(
         max_concurrent=max_concurrent,
         reload_seconds=reload_seconds,
         n_threads=count_threads(n_threads),
+        takes_updates=updates,
     )
 
     def say(url: str) -> None:

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
+from polyseme.machine.run import Run
+from polyseme.senses.called import sense_name
 from polyseme.senses.describe import Sense
 from polyseme.senses.label_list import LabelSummary
+from polyseme.senses.plane import plane_of
 from polyseme.senses.slots import Slot, largest_labels, slots_of
 from polyseme.senses.words import Word, level_words, node_words
 from polyseme.tagger import Tagger
@@ -18,7 +23,9 @@ __all__ = ["Catalogue"]
 
 N_WORDS, N_LABELS = 12, 10
 NOTHING_KNOWN: dict[str, Any] = {"labels": [], "words": [], "examples": []}
-CAPTION_WORDS, CAPTION_LABELS = 5, 3
+CAPTION_WORDS, CAPTION_LABELS = 5, 6
+MOST_CAPTION_LABELS, ALL_CAPTION_LABELS = 40, 600  # of a node, and of a level with few nodes
+MOST_IN_PLANE = 200_000  # labels; a browser draws no more of them smoothly
 
 
 class Catalogue:
@@ -164,12 +171,24 @@ class Catalogue:
         return [self._nodes(level) for level in range(1, n_levels + 1)]
 
     def _nodes(self, level: int) -> list[dict[str, Any]]:
-        clusters, counts = self._model.clusters_, self._model.label_counts_
+        clusters, visits = self._model.clusters_, self._model.slot_documents_
         slot_starts = clusters.starts[self._model.tree_.clusters_below(level)]
+        all_visits = np.bincount(clusters.labels, visits, clusters.n_labels)
+        found = []
+        most_at_home = np.zeros(clusters.n_labels)
+        for slots in (slice(*pair) for pair in pairwise(slot_starts.tolist())):
+            below, place = np.unique(clusters.labels[slots], return_inverse=True)
+            here = np.bincount(place, visits[slots], len(below))
+            # A label that is as much at home elsewhere is the name of no place.
+            at_home = here * (here / np.maximum(1, all_visits[below])) ** 2
+            found.append((below, at_home))
+            most_at_home[below] = np.maximum(most_at_home[below], at_home)
+        n_named = max(CAPTION_LABELS, min(MOST_CAPTION_LABELS, ALL_CAPTION_LABELS // len(found)))
         nodes = []
         for node, words in enumerate(level_words(self._model, level, CAPTION_WORDS)):
-            below = np.unique(clusters.labels[slot_starts[node] : slot_starts[node + 1]])
-            largest = below[np.lexsort((below, -counts[below]))[:CAPTION_LABELS]]
+            below, at_home = found[node]
+            elsewhere = at_home < most_at_home[below]
+            largest = below[np.lexsort((below, -at_home, elsewhere))[:n_named]]
             nodes.append(
                 {
                     "node": node,
@@ -179,6 +198,63 @@ class Catalogue:
                 }
             )
         return nodes
+
+    # The plane
+
+    @cached_property
+    def plane(self) -> dict[str, Any]:
+        """Where labels lie in the plane, column by column; empty where nothing tells.
+
+        Labels with most documents come first; `areas` are nodes of the first level of the tree.
+        """
+        plane = plane_of(self._model, MOST_IN_PLANE, Run(0, 1))
+        if plane is None:
+            return {"labels": [], "names": [], "x": [], "y": [], "areas": [], "senses": []}
+        layer, labels = self._model.senses_, plane.labels.tolist()
+        senses = []
+        for sense, (x, y) in zip(
+            plane.senses.tolist(), _rounded(plane.sense_positions), strict=True
+        ):
+            assert layer is not None
+            label = int(layer.labels[layer.label_place(sense)])
+            name = sense_name(self._model, sense)
+            senses.append({"label": label, "name": name, "x": x, "y": y})
+        positions = _rounded(plane.positions)
+        return {
+            "labels": labels,
+            "names": [self._tagger.label_name(label) for label in labels],
+            "x": [x for x, _ in positions],
+            "y": [y for _, y in positions],
+            "areas": self._areas[plane.labels].tolist(),
+            "senses": senses,
+        }
+
+    @property
+    def _areas(self) -> npt.NDArray[np.int64]:
+        """The node of the first level with most documents of a label, shape (n_labels,)."""
+        clusters, tree = self._model.clusters_, self._model.tree_
+        area_of_cluster = np.zeros(clusters.n_clusters, dtype=np.int64)
+        if tree.n_levels > 0:
+            below = tree.clusters_below(1)
+            area_of_cluster = np.repeat(np.arange(len(below) - 1), np.diff(below))
+        areas = np.zeros(clusters.n_labels, dtype=np.int64)
+        fullest_last = np.argsort(self._model.slot_documents_, kind="stable")
+        areas[clusters.labels[fullest_last]] = area_of_cluster[
+            clusters.cluster_of_slot[fullest_last]
+        ]
+        return areas
+
+    # Figures of labels
+
+    def label_figures(self) -> list[dict[str, Any]]:
+        """Return each label that was measured, with its figures in the held-out documents."""
+        columns = self._tagger.report.get("by_label", {})
+        rows = zip(*columns.values(), strict=True)
+        return [
+            {**self.summary(row["label"]), **row}
+            for row in (dict(zip(columns, values, strict=True)) for values in rows)
+            if row["label"] < self._model.n_labels_
+        ]
 
     def _links(self, n_links: int) -> list[dict[str, Any]]:
         clusters, labels = self._model.clusters_, self._tagger.labels
@@ -202,3 +278,8 @@ def _as_json(summary: LabelSummary) -> dict[str, Any]:
     if summary.found_as is None:
         del found["found_as"]
     return found
+
+
+def _rounded(positions: npt.NDArray[np.float32]) -> list[list[float]]:
+    rounded: list[list[float]] = np.round(positions.astype(np.float64), 5).tolist()
+    return rounded

@@ -11,9 +11,11 @@ from polyseme.server.schemas import Label
 __all__ = [
     "ClusterResponse",
     "HealthResponse",
+    "LabelFiguresResponse",
     "LabelResponse",
     "LabelsResponse",
     "ModelsResponse",
+    "PlaneResponse",
     "QualityResponse",
     "TreeResponse",
 ]
@@ -159,6 +161,46 @@ class TreeResponse(BaseModel):
     links: list[Link]
 
 
+class SenseInPlane(BaseModel):
+    """Where a sense of a label lies."""
+
+    label: int
+    name: str
+    x: float
+    y: float
+
+
+class PlaneResponse(BaseModel):
+    """Labels as points of the plane, from 0 to 1, in columns; those with most documents first.
+
+    Labels for which the same words speak lie near each other. `areas` are nodes of the first level
+    of the tree. All columns are empty where the model has no weights that could tell.
+    """
+
+    model: str
+    labels: list[int]
+    names: list[str | int]
+    x: list[float]
+    y: list[float]
+    areas: list[int]
+    senses: list[SenseInPlane]
+
+
+class LabelFigures(LabelSummary):
+    """A label in the held-out documents: where it is true, where suggested, and where both."""
+
+    n_true: int
+    n_suggested: int
+    n_right: int
+
+
+class LabelFiguresResponse(BaseModel):
+    """How labels did when the model was evaluated, at its threshold; empty without a report."""
+
+    model: str
+    labels: list[LabelFigures]
+
+
 class Added(BaseModel):
     """What updates added to a model."""
 
@@ -209,7 +251,8 @@ class ModelDescription(BaseModel):
     """A model in service; `senses` is null if it has none.
 
     `ordering` is null if labels are in the order of their bare scores. `has_probabilities` says
-    whether scores of suggestions are probabilities.
+    whether scores of suggestions are probabilities. `saved_at` is when the model was written,
+    `takes_updates` whether reviewed documents can be sent to it.
     """
 
     name: str
@@ -226,12 +269,15 @@ class ModelDescription(BaseModel):
     has_probabilities: bool
     threshold: float | None
     loaded_at: float
+    saved_at: float | None
+    takes_updates: bool
     parameters: dict[str, Any]
 
 
 class ModelsResponse(BaseModel):
-    """All models; the first is used where none is named."""
+    """All models, the first is used where none is named; and the version of the server."""
 
+    version: str
     models: list[ModelDescription]
 
 

@@ -1,14 +1,19 @@
-"""The page for people: files of the folder ``page``, sent as they are."""
+"""The page for people, and that of the API: files of the folder ``page``, sent as they are."""
 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
 from importlib import resources
+from typing import TYPE_CHECKING, NamedTuple
 
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from polyseme.server.problems import Problem
+
+if TYPE_CHECKING:
+    from importlib.resources.abc import Traversable
 
 __all__ = ["make_page_routes"]
 
@@ -21,7 +26,7 @@ TYPES = {
 HEADERS = {
     # Only what comes from here: no script in the markup, no other host, no frame around it.
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
-    "img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; "
+    "img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; "
     "frame-ancestors 'none'",
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
@@ -30,36 +35,47 @@ HEADERS = {
 
 
 def make_page_routes() -> APIRouter:
-    """Return the routes of the page; its few small files are read once."""
-    files = _read_files()
+    """Return the routes of the page; its files are read once."""
+    files = dict(_read_files(resources.files("polyseme.server").joinpath("page")))
     routes = APIRouter(include_in_schema=False)
 
     @routes.api_route("/", methods=["GET", "HEAD"])
     async def page(request: Request) -> Response:
-        return _respond(request, *files["index.html"])
+        return _respond(request, files["index.html"])
 
-    @routes.api_route("/page/{name}", methods=["GET", "HEAD"])
+    @routes.api_route("/docs", methods=["GET", "HEAD"])
+    async def docs(request: Request) -> Response:
+        return _respond(request, files["docs.html"])
+
+    @routes.api_route("/page/{name:path}", methods=["GET", "HEAD"])
     async def page_file(request: Request, name: str) -> Response:
         if name not in files:
             raise Problem(404, "The page has no such file.")
-        return _respond(request, *files[name])
+        return _respond(request, files[name])
 
     return routes
 
 
-def _read_files() -> dict[str, tuple[bytes, str]]:
-    """Return content and media type of each file."""
-    found = {}
-    for file in resources.files("polyseme.server").joinpath("page").iterdir():
+class _File(NamedTuple):
+    content: bytes
+    media_type: str
+    tag: str
+
+
+def _read_files(folder: Traversable, before: str = "") -> Iterator[tuple[str, _File]]:
+    """Yield the path of each file of a folder, and the file."""
+    for file in folder.iterdir():
         suffix = file.name[file.name.rfind(".") :]
-        if suffix in TYPES:
-            found[file.name] = file.read_bytes(), TYPES[suffix]
-    return found
+        if file.is_dir():
+            yield from _read_files(file, f"{before}{file.name}/")
+        elif suffix in TYPES:
+            content = file.read_bytes()
+            tag = f'"{hashlib.sha256(content).hexdigest()[:20]}"'
+            yield before + file.name, _File(content, TYPES[suffix], tag)
 
 
-def _respond(request: Request, content: bytes, media_type: str) -> Response:
-    tag = f'"{hashlib.sha256(content).hexdigest()[:20]}"'
-    headers = {**HEADERS, "ETag": tag}
-    if request.headers.get("if-none-match") == tag:
+def _respond(request: Request, file: _File) -> Response:
+    headers = {**HEADERS, "ETag": file.tag}
+    if request.headers.get("if-none-match") == file.tag:
         return Response(status_code=304, headers=headers)
-    return Response(content, headers=headers, media_type=media_type)
+    return Response(file.content, headers=headers, media_type=file.media_type)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from importlib import metadata
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Path, Query
@@ -13,6 +14,7 @@ from polyseme.server import lookup_schemas, schemas
 from polyseme.server.problems import PROBLEM_RESPONSES, Problem
 from polyseme.server.served_model import Question, ServedModel
 from polyseme.server.service import Service, json_response
+from polyseme.server.updating import add_updating
 
 __all__ = ["make_routes"]
 
@@ -49,6 +51,8 @@ def make_routes(service: Service) -> APIRouter:
     routes = APIRouter(prefix="/v1", responses=PROBLEM_RESPONSES)
     _add_suggesting(routes, service)
     _add_looking_up(routes, service)
+    if service.settings.takes_updates:
+        add_updating(routes, service)
     return routes
 
 
@@ -61,9 +65,13 @@ def _add_suggesting(routes: APIRouter, service: Service) -> None:
         document = service.document(served, request.text, request.features)
         question = Question(document, request.limit, request.threshold)
         found = await service.suggest(served, question)
-        return json_response(
-            {"model": served.name, "suggestions": [one.as_json() for one in found]}
-        )
+        answer: dict[str, Any] = {
+            "model": served.name,
+            "suggestions": [one.as_json() for one in found],
+        }
+        if request.count_words:
+            answer["n_known_words"] = await service.run(served.count_known_words, document)
+        return json_response(answer)
 
     @routes.post("/suggest-batch", response_model=schemas.BatchResponse, tags=["suggest"])
     async def suggest_batch(request: schemas.BatchRequest) -> Response:
@@ -176,6 +184,16 @@ def _add_looking_up(routes: APIRouter, service: Service) -> None:
         found = await service.run(served.catalogue.tree, links)
         return json_response({"model": served.name, **found})
 
+    @routes.get("/plane", response_model=lookup_schemas.PlaneResponse, tags=["look up"])
+    async def plane(model: ModelName = None) -> Response:
+        """Return labels as points of the plane, alike ones near each other; takes a few seconds.
+
+        That is once for each model; it is kept then.
+        """
+        served = service.model(model)
+        found = await service.run(lambda: served.catalogue.plane)
+        return await service.run(json_response, {"model": served.name, **found})
+
     @routes.get("/quality", response_model=lookup_schemas.QualityResponse, tags=["models"])
     async def quality(model: ModelName = None) -> Response:
         """Return how a model did in its evaluation, if it kept a report."""
@@ -184,7 +202,7 @@ def _add_looking_up(routes: APIRouter, service: Service) -> None:
         return json_response(
             {
                 "model": served.name,
-                "report": tagger.report or None,
+                "report": _without_labels(tagger.report) or None,
                 "added_since_report": tagger.added_since_report,
                 "threshold": tagger.threshold,
                 "seconds": tagger.phase_seconds,
@@ -193,11 +211,21 @@ def _add_looking_up(routes: APIRouter, service: Service) -> None:
             }
         )
 
+    @routes.get(
+        "/quality/labels", response_model=lookup_schemas.LabelFiguresResponse, tags=["models"]
+    )
+    async def label_quality(model: ModelName = None) -> Response:
+        """Return how each label did in the evaluation that the model keeps."""
+        served = service.model(model)
+        found = await service.run(served.catalogue.label_figures)
+        return json_response({"model": served.name, "labels": found})
+
     @routes.get("/models", response_model=lookup_schemas.ModelsResponse, tags=["models"])
     async def models() -> Response:
         """List the models; the first is used where none is named."""
         served = [service.model(name) for name in service.store.names]
-        return json_response({"models": [_description(one) for one in served]})
+        about = [_description(one, service.settings.takes_updates) for one in served]
+        return json_response({"version": metadata.version("polyseme"), "models": about})
 
 
 def _contributing(labels: list[dict[str, Any]]) -> set[int]:
@@ -209,7 +237,12 @@ def _contributing(labels: list[dict[str, Any]]) -> set[int]:
     return {word["feature"] for words in lists for word in words}
 
 
-def _description(served: ServedModel) -> dict[str, Any]:
+def _without_labels(report: dict[str, Any]) -> dict[str, Any]:
+    """Return a report without what has an endpoint of its own."""
+    return {name: part for name, part in report.items() if name != "by_label"}
+
+
+def _description(served: ServedModel, takes_updates: bool) -> dict[str, Any]:
     tagger = served.tagger
     about = tagger.sizes()
     return {
@@ -220,6 +253,8 @@ def _description(served: ServedModel) -> dict[str, Any]:
         "has_probabilities": tagger.has_probabilities,
         "threshold": tagger.threshold,
         "loaded_at": served.loaded_at,
+        "saved_at": served.saved_at,
+        "takes_updates": takes_updates and served.keeps_training_data,
         "parameters": {
             name: value
             for name, value in about["parameters"].items()

@@ -13,8 +13,11 @@ __all__ = [
     "ExplainRequest",
     "ExplainResponse",
     "Label",
+    "ReviewedDocument",
     "SuggestRequest",
     "SuggestResponse",
+    "UpdateRequest",
+    "UpdateResponse",
 ]
 
 MAX_LIMIT = 1000
@@ -52,6 +55,10 @@ class _OneDocument(_Request):
 
 class SuggestRequest(_OneDocument, _Suggesting):
     """One document."""
+
+    count_words: bool = Field(
+        False, description="Say, too, how many words of the text the model knows."
+    )
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -93,6 +100,30 @@ class ExplainRequest(_OneDocument):
     n_words: int = Field(20, ge=0, le=MAX_LIMIT, description="Most words of each classifier.")
 
 
+class ReviewedDocument(BaseModel):
+    """A text with the labels that it should have, by name or URI."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    text: str
+    labels: list[str] = Field(min_length=1, max_length=1000)
+
+
+class UpdateRequest(_Request):
+    """Reviewed documents that a model shall learn."""
+
+    documents: list[ReviewedDocument] = Field(min_length=1)
+
+
+class UpdateResponse(BaseModel):
+    """What was added to the model, and why it should be trained anew, if it should."""
+
+    model: str
+    n_documents: int
+    n_labels: int
+    full_training_due: list[str]
+
+
 class Label(BaseModel):
     """A label by number and name; `uri` only where the training data have one beside the name."""
 
@@ -119,7 +150,11 @@ class Suggestion(Label):
 
 
 class SuggestResponse(BaseModel):
-    """Labels of a document, best first."""
+    """Labels of a document, best first.
+
+    `n_known_words` only if it was asked for: how many places of the text the model has a word for;
+    null where it does not know its words.
+    """
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -142,6 +177,7 @@ class SuggestResponse(BaseModel):
 
     model: str
     suggestions: list[Suggestion]
+    n_known_words: int | None = None
 
 
 class BatchResponse(BaseModel):

@@ -51,6 +51,7 @@ class ServedModel:
         self.classifier = self.tagger.classifier
         self.catalogue = Catalogue(self.tagger)
         self.loaded_at = time.time()
+        self.saved_at = _saved_at(path)
 
     def warm_up(self) -> None:
         """Do now what the first question would have to wait for."""
@@ -67,6 +68,17 @@ class ServedModel:
     def needs_texts(self) -> bool:
         """Whether features alone are not enough, because the classifier reads the text."""
         return self.tagger.takes_texts and self.classifier.reads_texts
+
+    @property
+    def keeps_training_data(self) -> bool:
+        """Whether more documents can be learned without those that it was trained on."""
+        return getattr(self.tagger.model, "training_data_", None) is not None
+
+    def count_known_words(self, document: Document) -> int | None:
+        """Return how many places of a text the model has a word for; None where nobody knows."""
+        if not isinstance(document, str) or self.classifier.feature_names_ is None:
+            return None
+        return len(self.tagger.spans(document))
 
     def row_of(self, features: Mapping[str, float] | Sequence[tuple[int, float]]) -> Row:
         """Return features, by name or as pairs of number and value, as a row.
@@ -155,3 +167,10 @@ class ServedModel:
     def spans(self, document: Document) -> list[tuple[int, int, int]]:
         """Return (feature, start, end) for everything that counts in a text."""
         return self.tagger.spans(document) if isinstance(document, str) else []
+
+
+def _saved_at(path: Path) -> float | None:
+    try:
+        return (path / "model.json").stat().st_mtime
+    except OSError:
+        return None

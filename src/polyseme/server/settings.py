@@ -36,6 +36,8 @@ class ServerSettings:
         How often to look whether a model on disk was replaced; 0 for never.
     n_threads : int
         Threads that answer requests, and that a large batch may use.
+    takes_updates : bool
+        Whether clients may send reviewed documents, which models then learn.
     """
 
     token: str | None = None
@@ -48,3 +50,4 @@ class ServerSettings:
     max_waiting: int = 512
     reload_seconds: float = 2.0
     n_threads: int = field(default_factory=lambda: count_threads(None))
+    takes_updates: bool = False

@@ -3,7 +3,9 @@
 const KEPT = "polyseme-token";
 let token = sessionStorage.getItem(KEPT);
 
-export const chosen = { model: null, takesTexts: true, hasProbabilities: true, threshold: null, senses: null };
+export const chosen = {
+  model: null, takesTexts: true, hasProbabilities: true, threshold: null, senses: null, takesUpdates: false,
+};
 
 export class TokenWanted extends Error {}
 

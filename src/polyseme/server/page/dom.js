@@ -43,10 +43,16 @@ export function bar(share) {
   return make("span", { class: "bar", "aria-hidden": "true" }, inner);
 }
 
-export const labelChip = ({ label, name }) => make("a", { class: "chip", href: `#senses/${label}` }, name);
+export const topicChip = ({ label, name }, kind = "") =>
+  make("a", { class: `chip ${kind}`, href: `#meanings/${label}` }, name);
 
-export const labelList = (labels) =>
-  make("ul", { class: "plain words" }, labels.map((label) => make("li", {}, labelChip(label))));
+export const topicList = (labels) =>
+  make("ul", { class: "plain chips" }, labels.map((label) => make("li", {}, topicChip(label))));
+
+export const busy = (words) => make("p", { class: "busy", role: "status" }, words);
+
+export const isNarrow = () => matchMedia("(max-width: 59.99rem)").matches;
+export const isStill = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
 
 export function table(caption, head, rows) {
   return make("div", { class: "table", tabindex: "0", role: "region", "aria-label": caption },

@@ -1,14 +1,15 @@
-// The page: which part is shown, which model is asked, and what went wrong.
+// The page: which view is shown, which model is asked, and what went wrong.
 
 import { chosen, get, hasToken, TokenWanted, useToken } from "./api.js";
-import { find, make } from "./dom.js";
+import { count, find, make } from "./dom.js";
 import * as map from "./map.js";
+import * as meanings from "./meanings.js";
 import * as quality from "./quality.js";
-import * as senses from "./senses.js";
 import * as tryOut from "./try.js";
 
-const PARTS = { try: tryOut, senses, map, quality };
-let models = [];
+const VIEWS = { try: tryOut, meanings, map, quality };
+const FORMER = { senses: "meanings" }; // addresses that people may have kept
+let models = [], version = "";
 
 function showProblem(error) {
   const place = find("problem");
@@ -17,7 +18,7 @@ function showProblem(error) {
   place.textContent = wantsToken ? (hasToken() ? "The server does not accept this token." : "") : error.message;
   place.hidden = place.textContent === "";
   if (wantsToken) {
-    hideParts();
+    hideViews();
     find("token").focus();
   }
 }
@@ -26,22 +27,34 @@ function clearProblem() {
   find("problem").hidden = true;
 }
 
-function hideParts() {
-  for (const name of Object.keys(PARTS)) find(`panel-${name}`).hidden = true;
+function hideViews() {
+  for (const name of Object.keys(VIEWS)) find(`panel-${name}`).hidden = true;
+}
+
+// An address is #view/argument?model=name; the model stands there where there are several.
+function address() {
+  const [path, query = ""] = location.hash.slice(1).split("?");
+  const [wanted, ...rest] = path.split("/");
+  const view = FORMER[wanted] ?? wanted;
+  return { view: view in VIEWS ? view : "try", argument: rest.join("/"), model: new URLSearchParams(query).get("model") };
 }
 
 function route() {
-  const [wanted, ...rest] = location.hash.slice(1).split("/");
-  const name = wanted in PARTS ? wanted : "try";
+  const { view, argument, model } = address();
+  if (model !== null && model !== chosen.model && models.some((one) => one.name === model)) choose(model);
+  if (models.length > 1 && model !== chosen.model) {
+    const path = location.hash.slice(1).split("?")[0] || "try";
+    history.replaceState(null, "", `#${path}?model=${encodeURIComponent(chosen.model)}`);
+  }
   clearProblem();
-  hideParts();
-  find(`panel-${name}`).hidden = false;
-  for (const link of document.querySelectorAll("header nav a")) {
-    if (link.hash === `#${name}`) link.setAttribute("aria-current", "page");
+  hideViews();
+  find(`panel-${view}`).hidden = false;
+  for (const link of document.querySelectorAll(".top nav a")) {
+    if (link.hash === `#${view}`) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
   }
-  document.title = `${name[0].toUpperCase()}${name.slice(1)} – polyseme`;
-  PARTS[name].show(rest.join("/"));
+  document.title = `${find(`heading-${view}`).textContent} – polyseme`;
+  VIEWS[view].show(argument);
 }
 
 function choose(name) {
@@ -52,30 +65,32 @@ function choose(name) {
     hasProbabilities: model.has_probabilities,
     threshold: model.threshold,
     senses: model.senses,
+    takesUpdates: model.takes_updates,
   });
-  for (const part of Object.values(PARTS)) part.forget();
+  find("model").value = model.name;
+  for (const view of Object.values(VIEWS)) view.forget();
+  const saved = model.saved_at === null ? "" : `, of ${new Date(1000 * model.saved_at).toLocaleDateString("en-GB", { dateStyle: "long" })}`;
+  find("about-version").textContent = `polyseme ${version}`;
+  find("about-model").textContent = `Model “${model.name}”${saved}: ${count(model.n_labels, "topic")}, learned from ${count(model.n_documents, "text")}`;
 }
 
 async function start() {
   try {
-    models = (await get("models")).models;
+    ({ models, version } = await get("models"));
   } catch (error) {
     showProblem(error);
     return;
   }
   find("token-form").hidden = true;
-  find("model").replaceChildren(...models.map((one) => make("option", {}, one.name)));
+  find("model").replaceChildren(...models.map((one) => make("option", { value: one.name }, one.name)));
   find("model-choice").hidden = models.length < 2;
-  choose(models[0].name);
+  choose(address().model ?? models[0].name);
   route();
 }
 
 find("model").addEventListener("change", (event) => {
-  choose(event.target.value);
   // What is behind the slash is a number of the other model.
-  const part = location.hash.split("/")[0];
-  if (location.hash === part) route();
-  else location.hash = part;
+  location.hash = `#${address().view}?model=${encodeURIComponent(event.target.value)}`;
 });
 find("token-form").addEventListener("submit", (event) => {
   event.preventDefault();
@@ -87,5 +102,5 @@ find("skip").addEventListener("click", (event) => {
   find("content").focus();
 });
 window.addEventListener("hashchange", () => models.length && route());
-for (const part of Object.values(PARTS)) part.begin({ showProblem, clearProblem });
+for (const view of Object.values(VIEWS)) view.begin({ showProblem, clearProblem });
 start();

@@ -1,168 +1,206 @@
-// Map: the tree as an icicle; labels in several clusters as lines between them.
+// Map: topics by areas to go into, or as a cloud; search flies to a topic.
 
+import { Areas, topicItem } from "./areas.js";
 import { debounced, get, latestOnly } from "./api.js";
-import { draw, find, make } from "./dom.js";
-import { Icicle } from "./icicle.js";
+import { Cloud } from "./cloud.js";
+import { busy, count, find, isStill, make } from "./dom.js";
 import * as detail from "./map_detail.js";
+import { addressOf, placeAt, same, Tree } from "./tree.js";
 
-const HEIGHT = 600, LINKS_WIDTH = 80, LEAST_HEIGHT = 2, MOST_LINKS = 120;
-const LETTER = 6.6; // mean width at 12 pixels
-let run, icicle = null, view, current, marked = null;
+const MOST_TOPICS = 1000;
+const HELP = {
+  areas: "Topics that texts share lie in one area. Open an area to see what is in it.",
+  cloud: "Every topic is a point; topics that the same words speak for lie near each other.",
+};
+let run, searchRun, tree = null, areas = null, cloud = null, kind = "areas", current = null, resized = null;
 
 export function begin({ showProblem }) {
   run = latestOnly(showProblem);
-  detail.begin({ showProblem, markLabel: (label) => { marked = label; render(); } });
-  window.addEventListener("resize", debounced(() => icicle && !find("panel-map").hidden && render()));
+  searchRun = latestOnly(showProblem);
+  detail.begin({ showProblem });
+  find("show-areas").addEventListener("click", () => { location.hash = "#map"; });
+  find("show-cloud").addEventListener("click", () => { location.hash = "#map/cloud"; });
+  find("map-query").addEventListener("input", debounced(search));
+  find("map-query").addEventListener("keydown", (event) => {
+    if (event.key === "Enter") find("map-hits").querySelector("button")?.click();
+    else if (event.key === "ArrowDown") find("map-hits").querySelector("button")?.focus();
+    else if (event.key === "Escape") closeHits();
+    else return;
+    event.preventDefault();
+  });
+  find("map-picture").addEventListener("keydown", (event) => {
+    if (event.key === "Escape" && kind === "areas" && current && current.level >= 0) go(tree.parent(current));
+  });
+  window.addEventListener("resize", debounced(() => !find("panel-map").hidden && resized?.()));
 }
 
 export function forget() {
-  icicle = null;
+  tree = areas = cloud = current = resized = null;
   find("map-picture").replaceChildren();
   find("map-path").replaceChildren();
+  find("map-query").value = "";
+  closeHits();
   detail.clear();
 }
 
+// An argument is an area and perhaps a topic in it, or "cloud" and perhaps a topic.
 export function show(argument) {
+  const [first, second = ""] = argument.split("/");
+  const wanted = first === "cloud" ? "cloud" : "areas";
+  for (const one of ["areas", "cloud"]) find(`show-${one}`).setAttribute("aria-pressed", String(one === wanted));
+  find("map-help").textContent = HELP[wanted];
+  find("map-path").hidden = wanted === "cloud";
+  find("map-status").textContent = "";
+  closeHits();
+  const label = second === "" ? null : Number(second);
   run(async (signal, isCurrent) => {
-    if (icicle === null) {
-      const tree = await get("tree", {}, signal);
+    if (wanted !== kind) {
+      kind = wanted;
+      areas = cloud = current = null;
+      find("map-picture").classList.remove("cloud");
+    }
+    if (tree === null) {
+      const found = await get("tree", { links: 0 }, signal);
       if (!isCurrent()) return;
-      icicle = new Icicle(tree);
+      tree = new Tree(found);
     }
-    const cluster = argument === "" ? null : Number(argument);
-    marked = null;
-    if (cluster === null) goTo(icicle.root, { level: 0, node: 0 });
-    else if (icicle.has({ level: icicle.last, node: cluster })) goToCluster(cluster);
-    else {
-      goTo(icicle.root, { level: 0, node: 0 });
-      throw new Error(`There is no cluster ${argument}; the last is ${icicle.nClusters - 1}.`);
-    }
+    if (wanted === "cloud") await showCloud(label, signal, isCurrent);
+    else await showAreas(first, label, signal, isCurrent);
   });
 }
 
-function goToCluster(cluster) {
-  const leaf = { level: icicle.last, node: cluster };
-  goTo(icicle.parent(leaf), leaf);
-}
+// Areas
 
-// Show a part of the tree (`to`), with one of its nodes chosen.
-function goTo(to, chosen) {
-  view = to;
-  current = chosen;
-  render();
-  detail.show(icicle, current);
-}
-
-function render() {
-  const hadFocus = find("map-picture").contains(document.activeElement);
-  const width = Math.max(280, find("map-picture").clientWidth);
-  const columnWidth = (width - LINKS_WIDTH) / (icicle.last + 1);
-  const [from, to] = icicle.range(view);
-  const scale = HEIGHT / Math.max(1, to - from);
-  const y = (position) => (position - from) * scale;
-
-  const boxes = [];
-  for (let level = 0; level <= icicle.last; level += 1) {
-    for (const node of icicle.between(level, from, to)) {
-      const place = { level, node };
-      const [start, end] = icicle.range(place);
-      const top = Math.max(0, y(start)), height = Math.min(HEIGHT, y(end)) - top;
-      if (height >= LEAST_HEIGHT || same(place, current)) boxes.push(box(place, level * columnWidth, top, columnWidth, height));
-    }
+async function showAreas(address, label, signal, isCurrent) {
+  const target = placeAt(tree, address);
+  if (target === null) {
+    history.replaceState(null, "", "#map");
+    await showAreas("", null, signal, isCurrent);
+    throw new Error("There is no such area on the map.");
   }
-  const x = columnWidth * (icicle.last + 1);
-  const picture = draw("svg", { width, height: HEIGHT, viewBox: `0 0 ${width} ${HEIGHT}`, role: "group",
-    "aria-labelledby": "heading-map", "aria-describedby": "map-help" },
-    draw("rect", { class: "ground", width: x, height: HEIGHT }),
-    draw("g", { role: "tree", "aria-labelledby": "heading-map", onkeydown: walk }, boxes),
-    draw("g", { class: "links", "aria-hidden": "true" }, links(x, y)));
-  find("map-picture").replaceChildren(picture);
-  find("map-path").replaceChildren(...icicle.way(view).map((place) => make("button", {
-    type: "button",
-    "aria-current": same(place, view) ? "location" : null,
-    onclick: () => goTo(place, icicle.firstChild(place)),
-  }, icicle.title(place))));
-  if (hadFocus) focusCurrent();
+  if (areas === null) {
+    find("map-picture").replaceChildren();
+    areas = new Areas(find("map-picture"), { open });
+  }
+  // Fly by way of the areas that lie between, out first and then in.
+  const steps = current === null || isStill() ? [target] : between(current, target);
+  for (const step of steps) {
+    const isLast = same(step, target);
+    const items = await itemsOf(step, isLast ? label : null, signal);
+    if (!isCurrent()) return;
+    const before = current;
+    current = step;
+    const towards = before === null || same(before, step) ? null
+      : step.level > before.level ? { way: "in", key: keyOf(step) } : { way: "out", key: keyOf(before) };
+    showPath();
+    if (isLast) detail.show(tree, step, label);
+    await areas.show(items, towards);
+    if (!isCurrent()) return;
+  }
+  if (label !== null) areas.mark(`topic-${label}`);
+  resized = async () => areas.show(await itemsOf(current, label));
 }
 
-function box(place, x, y, width, height) {
-  const isCurrent = same(place, current);
-  const room = Math.floor((width - 10) / LETTER);
-  const caption = icicle.caption(place);
-  const fits = height >= 12 && room > 3;
-  const short = caption.length > room ? `${caption.slice(0, room - 1)}…` : caption;
-  return draw("g", {
-    class: isCurrent ? "box current" : "box",
-    role: "treeitem",
-    "aria-level": place.level + 1,
-    "aria-selected": String(isCurrent),
-    "aria-label": icicle.described(place),
-    tabindex: isCurrent ? "0" : "-1",
-    "data-place": `${place.level}/${place.node}`,
-    onclick: () => enter(place),
-  },
-  draw("rect", { x: x + 0.5, y: y + 0.5, width: Math.max(1, width - 1.5), height: Math.max(1, height - 1) }),
-  fits ? draw("text", { x: x + 6, y: Math.min(y + 15, y + height / 2 + 4) }, short) : null,
-  draw("title", {}, icicle.described(place)));
+const keyOf = ({ level, node }) => `area-${level}-${node}`;
+
+function between(from, to) {
+  const [up, down] = [tree.way(from), tree.way(to)];
+  let common = 0;
+  while (common + 1 < Math.min(up.length, down.length) && same(up[common + 1], down[common + 1])) common += 1;
+  const steps = [...up.slice(common, -1).reverse(), ...down.slice(common + 1)];
+  return steps.length ? steps : [to];
 }
 
-// A line for each label, from cluster to cluster; those of the chosen cluster or label stand out.
-function links(x, y) {
-  const own = current.level === icicle.last ? current.node : null;
-  const stands = (link) => (marked === null ? own !== null && link.clusters.includes(own) : link.label === marked);
-  const shown = [...icicle.links.slice(0, MOST_LINKS).filter((link) => !stands(link)), ...icicle.links.filter(stands)];
-  return shown.flatMap((link) => {
-    const ends = link.clusters.map((cluster) => {
-      const [start, end] = icicle.range({ level: icicle.last, node: cluster });
-      return y((start + end) / 2);
-    }).sort((a, b) => a - b);
-    return ends.slice(1).flatMap((end, i) => {
-      const start = ends[i];
-      if ((start < 0 && end < 0) || (start > HEIGHT && end > HEIGHT)) return [];
-      const reach = 8 + (LINKS_WIDTH - 12) * 1.3 * Math.min(1, (end - start) / HEIGHT);
-      return draw("path", { class: stands(link) ? "link stands" : "link", "data-label": link.label,
-        d: `M${x},${start} C${x + reach},${start} ${x + reach},${end} ${x},${end}` },
-      draw("title", {}, String(link.name)));
-    });
+async function itemsOf(place, label, signal) {
+  const hue = tree.hue(place);
+  if (tree.isLast(place)) {
+    const { labels } = await get(`clusters/${place.node}`, { limit: MOST_TOPICS }, signal);
+    return labels.map((one) => topicItem(one, hue, one.label === label));
+  }
+  return tree.children(place).map((child, i) => {
+    const [title, ...others] = tree.names(child), n = tree.nTopics(child);
+    return { kind: "area", key: keyOf(child), place: child, title, others, value: Math.max(1, n), n, said: count(n, "topic"), hue: tree.hue(child),
+      light: place.level < 0 ? 90 : 95 - 4 * (i % 4) };
   });
 }
 
-function enter(place) {
-  marked = null;
-  if (place.level === icicle.last) {
-    goTo(view, place);
-    history.replaceState(null, "", `#map/${place.node}`);
-  } else goTo(same(place, view) ? icicle.parent(place) : place, place);
-  focusCurrent();
+function open(item) {
+  if (item.kind === "area") go(item.place);
+  else if (item.kind === "topic") location.hash = `#map/${addressOf(tree, current)}/${item.label}`;
+  else {
+    areas.show(item.items);
+    showPath(`${item.items.length.toLocaleString("en")} more`);
+  }
 }
 
-function walk(event) {
-  const { level, node } = current;
-  const step = {
-    ArrowUp: { level, node: node - 1 },
-    ArrowDown: { level, node: node + 1 },
-    ArrowLeft: icicle.parent(current),
-    ArrowRight: icicle.firstChild(current),
-    Home: { level, node: 0 },
-    End: { level, node: icicle.n(level) - 1 },
-  }[event.key];
-  if (event.key === "Enter" || event.key === " ") enter(current);
-  else if (event.key === "Escape") goTo(icicle.parent(view), view.level < 0 ? current : view);
-  else if (step === undefined) return;
-  else if (icicle.has(step)) moveTo(step);
-  event.preventDefault();
-  focusCurrent();
+function go(place) {
+  const address = addressOf(tree, place);
+  location.hash = address === "" ? "#map" : `#map/${address}`;
 }
 
-function moveTo(place) {
-  const [from, to] = icicle.range(view), [start, end] = icicle.range(place);
-  const isOutside = end <= from || start >= to;
-  const isSmall = ((end - start) / Math.max(1, to - from)) * HEIGHT < LEAST_HEIGHT;
-  goTo(isOutside || isSmall ? icicle.parent(place) : view, place);
+function showPath(more = null) {
+  const way = tree.way(current);
+  find("map-path").replaceChildren(...way.map((place, i) => make("button", {
+    type: "button",
+    "aria-current": more === null && i === way.length - 1 ? "location" : null,
+    onclick: () => (same(place, current) ? show(addressOf(tree, place)) : go(place)),
+  }, tree.title(place))), ...(more === null ? [] : [make("span", { class: "quiet" }, more)]));
 }
 
-function focusCurrent() {
-  find("map-picture").querySelector("[tabindex='0']")?.focus();
+// Cloud
+
+async function showCloud(label, signal, isCurrent) {
+  if (cloud === null) {
+    find("map-picture").replaceChildren(busy("Laying out all topics; the first time takes a while."));
+    const plane = await get("plane", {}, signal);
+    if (!isCurrent()) return;
+    if (plane.labels.length === 0) {
+      find("map-picture").replaceChildren(make("p", { class: "busy-not card" }, "This model has no weights that could tell which topics are alike."));
+      return;
+    }
+    cloud = new Cloud(find("map-picture"), plane, { pick: (picked) => { location.hash = `#map/cloud/${picked}`; } });
+    resized = () => cloud.resize();
+    find("map-status").textContent = `${count(plane.labels.length, "topic")}. Drag to move, turn the wheel or pinch to zoom.`;
+  }
+  if (label === null) detail.showCloud(tree, cloud.n);
+  else {
+    if (!cloud.choose(label)) find("map-status").textContent = "This topic is too rare to be in the cloud.";
+    detail.showTopic(tree, label, "cloud");
+  }
 }
 
-const same = (a, b) => a.level === b.level && a.node === b.node;
+export const theCloud = () => cloud; // for measurements
+
+// Search
+
+function search() {
+  const query = find("map-query").value.trim();
+  if (query === "") {
+    closeHits();
+    return;
+  }
+  searchRun(async (signal, isCurrent) => {
+    const { labels } = await get("labels", { query, limit: 12 }, signal);
+    if (!isCurrent()) return;
+    find("map-hits").hidden = false;
+    find("map-hits").replaceChildren(...labels.map((one) => make("button", { type: "button", onclick: () => goToTopic(one.label) },
+      make("span", {}, one.name), make("span", { class: "quiet" }, one.n_senses > 1 ? count(one.n_senses, "meaning") : count(one.n_documents, "text")))),
+    ...(labels.length ? [] : [make("p", { class: "quiet" }, `No topic has “${query}” in its name.`)]));
+  });
+}
+
+function closeHits() {
+  find("map-hits").hidden = true;
+}
+
+async function goToTopic(label) {
+  closeHits();
+  if (kind === "cloud") {
+    location.hash = `#map/cloud/${label}`;
+    return;
+  }
+  searchRun(async (signal, isCurrent) => {
+    const { slots } = await get(`labels/${label}`, {}, signal);
+    if (isCurrent() && slots.length) location.hash = `#map/${slots[0].cluster}/${label}`;
+  });
+}

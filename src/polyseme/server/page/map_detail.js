@@ -1,79 +1,67 @@
-// What is said beside the map about the chosen node.
+// What is said beside the map about the chosen area or topic.
 
 import { get, latestOnly } from "./api.js";
-import { count, find, labelList, make, percent } from "./dom.js";
+import { count, find, make, percent, topicList } from "./dom.js";
 
-const MOST_LABELS = 200, MOST_LINKS = 40;
-let run, slotsRun, markLabel;
+const MOST_TOPICS = 40;
+let run;
 
-export function begin(tell) {
-  run = latestOnly(tell.showProblem);
-  slotsRun = latestOnly(tell.showProblem);
-  ({ markLabel } = tell);
+export function begin({ showProblem }) {
+  run = latestOnly(showProblem);
 }
 
 export function clear() {
   run(async () => find("map-detail").replaceChildren());
 }
 
-export function show(icicle, place) {
+const put = (...content) => find("map-detail").replaceChildren(...content.filter(Boolean));
+
+export function show(tree, place, label) {
+  if (label !== null) {
+    showTopic(tree, label, "areas");
+    return;
+  }
   run(async (signal, isCurrent) => {
-    const node = icicle.levels[place.level][place.node];
-    const isCluster = place.level === icicle.last;
-    const head = [
-      make("h3", {}, icicle.title(place)),
-      make("p", { class: "quiet" }, `${count(node.n_labels, "label")}.`),
-      make("h4", {}, "Words that lead here"),
-      make("p", {}, node.words.length ? node.words.join(", ") : "None are known."),
-    ];
-    if (!isCluster) {
-      find("map-detail").replaceChildren(...head,
-        make("h4", {}, "Largest labels"), labelList(node.labels), ...linkList(icicle));
+    if (place.level < 0) {
+      put(make("h3", {}, "All topics"),
+        make("p", { class: "quiet" }, `${count(tree.levels[0].length, "area")}${tree.last > 0 ? ` with ${count(tree.levels[tree.last].length, "smaller one")}` : ""}. ` +
+          "An area is called by its topics. A topic may be in several areas."),
+        make("h4", {}, "Keys"),
+        make("p", { class: "quiet" }, "Arrow keys walk from tile to tile, Enter goes in, Escape goes out."));
       return;
     }
-    const cluster = await get(`clusters/${place.node}`, { limit: MOST_LABELS }, signal);
+    const { words, labels, n_labels: n } = tree.about(place);
+    const inside = tree.isLast(place) ? (await get(`clusters/${place.node}`, { limit: MOST_TOPICS }, signal)).labels : labels;
     if (!isCurrent()) return;
-    const several = cluster.labels.filter((label) => label.n_clusters > 1);
-    const others = cluster.labels.filter((label) => label.n_clusters === 1);
-    const isCut = cluster.n_labels > cluster.labels.length;
-    const lines = icicle.last === 0 ? linkList(icicle) : []; // there is nothing above the clusters
-    find("map-detail").replaceChildren(...head, ...lines,
-      make("h4", {}, several.length ? "Labels that are elsewhere too" : "No label here is elsewhere too"),
-      ...(several.length ? [labelList(several)] : []),
-      ...(others.length ? [make("h4", {}, "Other labels"), labelList(others)] : []),
-      ...(isCut ? [make("p", {}, `The largest ${cluster.labels.length} are listed.`)] : []));
+    put(make("h3", {}, tree.title(place)),
+      make("p", { class: "quiet" }, `${count(n, "topic")}${tree.isLast(place) ? "" : ` in ${count(tree.children(place).length, "area")}`}.`),
+      make("h4", {}, "Words that lead here"),
+      words.length ? make("ul", { class: "plain chips" }, words.map((word) => make("li", {}, make("span", { class: "chip" }, word)))) : make("p", { class: "quiet" }, "None are known."),
+      make("h4", {}, n > inside.length ? "Some of its topics" : "Its topics"), topicList(inside));
   });
 }
 
-// The lines of the map as a list, for those who cannot point at them.
-function linkList(icicle) {
-  if (icicle.links.length === 0) return [make("p", {}, "No label is divided between clusters.")];
-  const slots = make("div", { id: "map-slots" });
-  const items = icicle.links.slice(0, MOST_LINKS).map((link) => {
-    const button = make("button", { type: "button", class: "chip", "aria-pressed": "false" }, link.name);
-    button.addEventListener("click", () => {
-      const isOn = button.getAttribute("aria-pressed") === "true";
-      for (const other of button.closest("ul").querySelectorAll("button")) other.setAttribute("aria-pressed", "false");
-      button.setAttribute("aria-pressed", String(!isOn));
-      markLabel(isOn ? null : link.label);
-      showSlots(slots, isOn ? null : link.label);
-    });
-    return make("li", {}, button);
-  });
-  return [make("h4", {}, "Show the lines of"), slots, make("ul", { class: "plain words" }, items)];
+export function showCloud(tree, n) {
+  run(async () => put(make("h3", {}, "All topics"),
+    make("p", { class: "quiet" }, `The ${n.toLocaleString("en")} most frequent topics, coloured by area. Names are those of the most frequent ones in sight.`),
+    make("p", { class: "quiet" }, "Choose a point to see its meanings, joined to it by lines.")));
 }
 
-// The slots of a label: in which clusters it is, and what speaks for it there.
-function showSlots(place, number) {
-  slotsRun(async (signal, isCurrent) => {
-    place.replaceChildren();
-    if (number === null) return;
-    const { name, slots } = await get(`labels/${number}`, {}, signal);
+export function showTopic(tree, number, kind) {
+  run(async (signal, isCurrent) => {
+    const topic = await get(`labels/${number}`, {}, signal);
     if (!isCurrent()) return;
-    place.replaceChildren(make("p", {}, `“${name}” is in ${count(slots.length, "cluster")}:`),
-      make("ul", {}, slots.map((slot) => make("li", {},
-        make("a", { href: `#map/${slot.cluster}` }, `cluster ${slot.cluster}`),
-        `, which matched ${percent(slot.share)} of its texts`,
-        slot.words.length ? ` (${slot.words.slice(0, 4).map((word) => word.name).join(", ")})` : ""))));
+    const { label, name, senses, slots } = topic;
+    put(make("h3", {}, name),
+      make("p", { class: "quiet" }, `${count(topic.n_documents, "training text")}. `, make("a", { href: `#meanings/${label}` }, "All about it")),
+      senses.length ? make("h4", {}, "Its meanings") : null,
+      senses.length ? make("ul", { class: "plain" }, senses.map((sense) => make("li", {},
+        make("a", { href: `#meanings/${label}` }, sense.name || "another meaning"), make("span", { class: "quiet" }, `, ${percent(sense.share)}`)))) : null,
+      make("h4", {}, slots.length > 1 ? "It is in these areas" : "It is in this area"),
+      make("ul", { class: "plain" }, slots.map(({ cluster, share }) => make("li", {},
+        make("a", { href: `#map/${cluster}/${label}` }, tree.title({ level: tree.last, node: cluster })),
+        make("span", { class: "quiet" }, `, ${percent(Math.min(1, share))} of its texts`)))),
+      kind === "areas" ? make("p", {}, make("a", { href: `#map/cloud/${label}` }, "Show it in the cloud")) : null,
+      ...(slots[0]?.neighbours.length ? [make("h4", {}, "Beside it"), topicList(slots[0].neighbours)] : []));
   });
 }

@@ -1,34 +1,63 @@
-// Try: labels for a text as it is typed.
+// Try: topics for a text as it is typed.
 
-import { chosen, debounced, get, latestOnly, post } from "./api.js";
+import { chosen, debounced, latestOnly, post } from "./api.js";
 import { bar, count, find, make, percent, score } from "./dom.js";
+import * as many from "./many.js";
+import * as review from "./review.js";
+import * as samples from "./samples.js";
+import { copy } from "./saving.js";
 import * as why from "./why.js";
 
-const LIMIT = 12, N_STARTERS = 4;
-let report, suggest, picked = null, startersOf = null;
+const LIMIT = 40, MOST_SHOWN = 25, LEAST = 0.01;
+const COPIES = {
+  Names: (shown) => shown.map((one) => one.name).join("\n"),
+  URIs: (shown) => shown.map((one) => one.uri ?? one.name).join("\n"),
+  JSON: (shown) => JSON.stringify(shown, null, 2),
+};
+let tell, suggest, all = [], nKnown = null, picked = null;
 
-export function begin(tell) {
-  report = tell;
+export function begin(told) {
+  tell = told;
   const run = latestOnly((error) => {
-    showSuggestions([]);
-    find("try-status").textContent = "";
+    setSuggestions([]);
     tell.showProblem(error);
   });
   suggest = () => run(ask);
   why.begin(tell);
+  samples.begin({ ...tell, use: useText });
+  review.begin({ ...tell, changed: markDecisions });
+  many.begin({ ...tell, threshold, useText });
   const later = debounced(() => suggest());
   find("text").addEventListener("input", () => {
-    find("try-starters").hidden = find("text").value !== "";
+    why.close();
     later();
   });
-  find("try-all").addEventListener("change", () => suggest());
+  find("threshold").addEventListener("input", showSuggestions);
+  find("threshold-own").addEventListener("click", () => {
+    resetThreshold();
+    showSuggestions();
+  });
+  find("clear").addEventListener("click", () => useText(""));
+  find("suggestions").addEventListener("keydown", onKey);
+  find("copying").append(...Object.entries(COPIES).map(([name, text]) => make("button", {
+    type: "button",
+    onclick: async (event) => {
+      const button = event.currentTarget;
+      await copy(text(shown().filter(({ label }) => review.decision(label) !== "rejected")));
+      button.textContent = "Copied";
+      setTimeout(() => { button.textContent = name; }, 1200);
+    },
+  }, name)));
 }
 
 export function forget() {
   picked = null;
-  startersOf = null;
-  showSuggestions([]);
+  setSuggestions([]);
   why.close();
+  samples.forget();
+  review.forget();
+  many.forget();
+  resetThreshold();
 }
 
 export function show() {
@@ -36,88 +65,139 @@ export function show() {
   find("try-unable").hidden = chosen.takesTexts;
   find("try-unable").textContent =
     `The model “${chosen.model}” takes features, not texts, so there is nothing to type here. ` +
-    "Senses, map and quality work all the same.";
+    "Meanings, map and quality work all the same.";
   if (!chosen.takesTexts) return;
-  find("try-starters").hidden = find("text").value !== "";
-  offerStarters();
+  samples.offer();
   suggest();
 }
+
+function useText(text) {
+  find("text").value = text;
+  review.nextDocument();
+  picked = null;
+  why.close();
+  find("text").focus();
+  suggest();
+}
+
+// The slider
+
+const own = () => Math.max(LEAST, chosen.threshold ?? 0.1);
+const threshold = () => (chosen.hasProbabilities ? Number(find("threshold").value) / 100 : chosen.threshold ?? 0);
+
+function resetThreshold() {
+  find("cut").hidden = !chosen.hasProbabilities;
+  find("threshold").value = Math.round(100 * own());
+  find("threshold-own").textContent = `back to ${percent(own())}`;
+  find("threshold-own").title = "what the model would choose";
+}
+
+// Suggestions
 
 async function ask(signal, isCurrent) {
   const text = find("text").value;
   if (text.trim() === "") {
-    showSuggestions([]);
-    find("try-status").textContent = "Labels appear here as you type.";
-    why.close();
+    nKnown = null;
+    setSuggestions([]);
     return;
   }
-  const question = { text, limit: LIMIT };
-  if (find("try-all").checked) question.threshold = 0;
-  const { suggestions } = await post("suggest", question, signal);
+  const answer = await post("suggest", { text, limit: LIMIT, threshold: chosen.hasProbabilities ? 0 : null, count_words: true }, signal);
   if (!isCurrent()) return;
-  report.clearProblem();
-  find("try-status").textContent = suggestions.length
-    ? `${count(suggestions.length, "label")}; pick one to see why.`
-    : "No label is likely enough. Write more, or look below the threshold.";
-  if (!suggestions.some((one) => one.label === picked)) picked = null;
-  showSuggestions(suggestions);
+  tell.clearProblem();
+  nKnown = answer.n_known_words ?? null;
+  setSuggestions(nKnown === 0 ? [] : answer.suggestions.filter((one) => !chosen.hasProbabilities || one.score >= LEAST / 2));
+}
+
+function setSuggestions(found) {
+  all = found;
+  showSuggestions();
+}
+
+const shown = () => all.filter((one) => !chosen.hasProbabilities || Math.round(100 * one.score) >= Math.round(100 * threshold())).slice(0, MOST_SHOWN);
+
+function showSuggestions() {
+  const text = find("text").value, likely = shown();
+  find("threshold-shown").textContent = percent(threshold());
+  find("known").textContent = nKnown === null || text.trim() === "" ? "" : nKnown === 0 ? "no known word" : count(nKnown, "known word or phrase", "known words and phrases");
+  find("try-status").textContent = likely.length ? `${count(likely.length, "topic")}; pick one to see why` : "";
+  find("after").hidden = likely.length === 0;
+  if (!likely.some((one) => one.label === picked)) picked = null;
+  const focused = document.activeElement?.closest?.("#suggestions li")?.dataset.label;
+  find("suggestions").replaceChildren(...likely.map(item), ...(likely.length ? [] : [make("li", { class: "empty" }, emptySentence(text))]));
+  markDecisions();
+  if (focused !== undefined) find("suggestions").querySelector(`[data-label="${focused}"] .pick`)?.focus();
   if (picked === null) why.close();
-  else why.explain(text, picked);
+  else open(picked);
 }
 
-function showSuggestions(suggestions) {
-  const hadFocus = find("suggestions").contains(document.activeElement);
-  find("suggestions").replaceChildren(...suggestions.map((one) => make("li", {},
-    make("button", {
-      class: "suggestion",
-      type: "button",
-      "aria-pressed": String(one.label === picked),
-      "data-label": one.label,
-      title: one.uri,
-      onclick: () => pick(one.label),
-    },
-    make("span", { class: "name" }, one.name,
-      ...(one.sense ? [make("span", { class: "sense-name" }, " · ", one.sense.name)] : [])),
-    bar(one.score),
-    make("span", { class: "figure" }, chosen.hasProbabilities ? percent(one.score) : score(one.score))))));
-  if (hadFocus) find("suggestions").querySelector("[aria-pressed=true]")?.focus();
+function emptySentence(text) {
+  if (text.trim() === "") return "Topics appear here as you type.";
+  if (nKnown === 0) return "No known word: the model has learned none of the words of this text, so it has nothing to go by.";
+  const best = all[0];
+  if (!best) return "No topic is likely.";
+  return `No topic is at least ${percent(threshold())} likely. The best guess is “${best.name}”, ${percent(best.score)}.`;
 }
 
-function pick(label) {
+function item(one) {
+  return make("li", { class: "suggestion", "data-label": one.label },
+    make("div", { class: "suggestion-line" },
+      make("button", { class: "pick", type: "button", "aria-expanded": "false", title: one.uri, onclick: () => toggle(one.label) },
+        make("span", {}, make("span", { class: "name" }, one.name),
+          one.sense?.name ? make("span", { class: "sense-name" }, `as in ${one.sense.name}`) : null),
+        bar(one.score),
+        make("span", { class: "figure" }, chosen.hasProbabilities ? percent(one.score) : score(one.score))),
+      make("span", { class: "decide" },
+        ["accept", "reject"].map((kind) => make("button", {
+          type: "button", class: kind, "aria-pressed": "false", "aria-label": `${kind} ${one.name}`, title: `${kind} (${kind[0].toUpperCase()})`,
+          onclick: () => review.decide(one, `${kind}ed`),
+        }, kind === "accept" ? "✓" : "✗")))),
+    make("div", { class: "why", hidden: true }));
+}
+
+function toggle(label) {
+  if (picked === label) {
+    picked = null;
+    why.close();
+    showOpened();
+  } else open(label);
+}
+
+function open(label) {
   picked = label;
-  for (const button of find("suggestions").querySelectorAll("button")) {
-    button.setAttribute("aria-pressed", String(Number(button.dataset.label) === label));
-  }
-  why.explain(find("text").value, label);
+  showOpened();
+  why.explain(find("text").value, label, find("suggestions").querySelector(`[data-label="${label}"] .why`));
 }
 
-// Texts to begin with: of the senses of the most ambiguous labels, or else of frequent labels.
-async function offerStarters() {
-  const place = find("try-starters"), model = chosen.model;
-  if (startersOf === model) return;
-  startersOf = model;
-  place.replaceChildren();
-  try {
-    const order = chosen.senses?.n_ambiguous_labels ? "ambiguity" : "documents";
-    const { labels } = await get("labels", { order, limit: N_STARTERS });
-    if (startersOf !== model) return; // another model has other labels
-    const details = await Promise.all(labels.map((one) => get(`labels/${one.label}`)));
-    if (startersOf !== model) return;
-    const texts = details.flatMap((one) => (one.senses.length ? one.senses : [one]).map((known) => known.examples[0]));
-    const offered = [...new Set(texts.filter(Boolean))].slice(0, N_STARTERS);
-    if (offered.length === 0) return;
-    place.append(make("p", { class: "quiet" }, "Or begin with one of these:"),
-      ...offered.map((text) => make("button", {
-        type: "button",
-        class: "starter",
-        onclick: () => {
-          find("text").value = text;
-          place.hidden = true;
-          find("text").focus();
-          suggest();
-        },
-      }, text)));
-  } catch (error) {
-    report.showProblem(error);
+function showOpened() {
+  for (const line of find("suggestions").querySelectorAll("li[data-label]")) {
+    const isOpen = Number(line.dataset.label) === picked;
+    line.querySelector(".pick").setAttribute("aria-expanded", String(isOpen));
+    line.querySelector(".why").hidden = !isOpen;
   }
+}
+
+function markDecisions() {
+  for (const line of find("suggestions").querySelectorAll("li[data-label]")) {
+    const made = review.decision(Number(line.dataset.label));
+    for (const kind of ["accept", "reject"]) {
+      line.classList.toggle(`${kind}ed`, made === `${kind}ed`);
+      line.querySelector(`.${kind}`).setAttribute("aria-pressed", String(made === `${kind}ed`));
+    }
+  }
+}
+
+// One key decides, and goes on to the next topic.
+function onKey(event) {
+  const line = event.target.closest("li[data-label]");
+  if (!line || event.ctrlKey || event.metaKey || event.altKey) return;
+  const focusOn = (other) => other?.querySelector(".pick")?.focus();
+  const key = event.key.toLowerCase();
+  if (key === "arrowdown") focusOn(line.nextElementSibling);
+  else if (key === "arrowup") focusOn(line.previousElementSibling);
+  else if (key === "a" || key === "r") {
+    const one = all.find(({ label }) => label === Number(line.dataset.label));
+    review.decide(one, key === "a" ? "accepted" : "rejected");
+    focusOn(line.nextElementSibling ?? line);
+  } else return;
+  event.preventDefault();
 }

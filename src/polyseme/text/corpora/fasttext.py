@@ -21,7 +21,7 @@ class FastTextLines:
     def __init__(self, path: Path, wanted: Wanted, vocabulary: Mapping[str, str] | None) -> None:
         self._path, self._encoding = path, wanted.encoding
         self.source = path.name
-        self.label_names = None if vocabulary is None else dict(vocabulary)
+        self.label_names = vocabulary
         self.reading: dict[str, Any] = {}
         self.description = f"lines of fastText; labels are the words with {PREFIX}"
 

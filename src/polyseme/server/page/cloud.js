@@ -1,0 +1,235 @@
+// The cloud: every topic is a point, and topics that words speak for alike lie near each other.
+
+import { isStill, make } from "./dom.js";
+import { quadtree, select, zoom, zoomIdentity } from "./vendor/d3.js";
+
+const MOST_CIRCLES = 4000; // points in sight from which on pixels are drawn instead
+const MOST_CAPTIONS = 60, SCANNED = 20_000;
+const MOST_ZOOM = 400, REACH = 14, EDGE = 0.94, CLOSE = 14;
+
+export class Cloud {
+  constructor(place, plane, { pick }) {
+    this.plane = plane;
+    this.pick = pick;
+    this.n = plane.labels.length;
+    this.indexOf = new Map(plane.labels.map((label, i) => [label, i]));
+    this.x = Float32Array.from(plane.x);
+    this.y = Float32Array.from(plane.y);
+    this.chosen = null;
+    this.transform = zoomIdentity;
+    this.points = make("canvas", { role: "img", "aria-label": "Every topic as a point; use the search above to find one" });
+    this.captions = make("canvas", { class: "captions", "aria-hidden": "true" });
+    this.tip = make("div", { class: "tip", hidden: true });
+    const step = (factor) => () => select(this.points).transition().duration(isStill() ? 0 : 250).call(this.zoom.scaleBy, factor);
+    place.replaceChildren(this.points, this.captions, this.tip, make("div", { class: "zooming" },
+      make("button", { type: "button", "aria-label": "Zoom in", onclick: step(2) }, "+"),
+      make("button", { type: "button", "aria-label": "Zoom out", onclick: step(0.5) }, "−"),
+      make("button", { type: "button", "aria-label": "Show all", onclick: () => this.flyTo(zoomIdentity) }, "⤢")));
+    place.classList.add("cloud");
+    this.zoom = zoom().scaleExtent([1, MOST_ZOOM]).on("zoom", (event) => {
+      this.transform = event.transform;
+      this.schedule();
+    });
+    select(this.points).call(this.zoom);
+    this.points.addEventListener("pointermove", (event) => this.hover(event));
+    this.points.addEventListener("pointerleave", () => { this.tip.hidden = true; });
+    this.points.addEventListener("click", (event) => {
+      const i = this.nearest(event);
+      if (i !== null) this.pick(this.plane.labels[i]);
+    });
+    this.scheme = matchMedia("(prefers-color-scheme: dark)");
+    this.scheme.addEventListener("change", () => this.resize());
+    this.tree = quadtree(Array.from({ length: this.n }, (_, i) => i), (i) => this.x[i], (i) => this.y[i]);
+    this.resize();
+  }
+
+  resize() {
+    const { clientWidth: width, clientHeight: height } = this.points;
+    if (width === 0) return;
+    this.ratio = Math.min(2, devicePixelRatio);
+    [this.width, this.height] = [width, height];
+    for (const canvas of [this.points, this.captions]) {
+      canvas.width = Math.round(width * this.ratio);
+      canvas.height = Math.round(height * this.ratio);
+    }
+    [this.across, this.down] = [EDGE * width, EDGE * height];
+    this.zoom.extent([[0, 0], [width, height]]).translateExtent([[-width / 2, -height / 2], [1.5 * width, 1.5 * height]]);
+    this.image = this.points.getContext("2d", { alpha: false }).createImageData(this.points.width, this.points.height);
+    this.pixels = new Uint32Array(this.image.data.buffer);
+    const style = getComputedStyle(document.documentElement);
+    this.ink = style.getPropertyValue("--text").trim();
+    this.paper = style.getPropertyValue("--surface").trim();
+    this.accent = style.getPropertyValue("--accent").trim();
+    this.ground = packed(...rgbOf(this.paper));
+    const hues = this.plane.areas.map((area) => (240 + 137.508 * area) % 360);
+    const light = this.scheme.matches ? 0.66 : 0.47;
+    const colours = new Map([...new Set(hues)].map((hue) => [hue, packed(...fromHsl(hue, 0.55, light))]));
+    this.colours = Uint32Array.from(hues, (hue) => colours.get(hue));
+    this.draw();
+  }
+
+  // Where the unit square lies on the screen: place = start + scale * position.
+  view() {
+    const { k, x, y } = this.transform;
+    return { wide: k * this.across, high: k * this.down, left: x + (k * (this.width - this.across)) / 2, top: y + (k * (this.height - this.down)) / 2 };
+  }
+
+  schedule() {
+    this.asked ??= requestAnimationFrame(() => {
+      this.asked = undefined;
+      this.draw();
+    });
+  }
+
+  draw() {
+    const inSight = this.drawPixels();
+    if (inSight.length <= MOST_CIRCLES) this.drawCircles(inSight);
+    this.drawCaptions();
+  }
+
+  // A hundred thousand points are written into the picture's memory; returns those in sight, if few.
+  drawPixels() {
+    const { wide, high, left, top } = this.view(), { ratio, pixels, x, y, colours, n } = this;
+    const width = this.points.width, height = this.points.height;
+    const size = Math.max(1, Math.round(ratio * (this.transform.k > 2 ? 2 : n > 20_000 ? 1 : 2)));
+    const a = wide * ratio, b = left * ratio, c = high * ratio, d = top * ratio;
+    const inSight = [];
+    pixels.fill(this.ground);
+    for (let i = 0; i < n; i += 1) {
+      const px = (b + a * x[i]) | 0, py = (d + c * y[i]) | 0;
+      if (px < 0 || py < 0 || px >= width - size || py >= height - size) continue;
+      if (inSight.length <= MOST_CIRCLES) inSight.push(i);
+      let at = py * width + px;
+      for (let row = 0; row < size; row += 1, at += width) {
+        for (let column = 0; column < size; column += 1) pixels[at + column] = colours[i];
+      }
+    }
+    if (inSight.length <= MOST_CIRCLES) pixels.fill(this.ground); // they are drawn as circles instead
+    this.points.getContext("2d").putImageData(this.image, 0, 0);
+    return inSight;
+  }
+
+  drawCircles(inSight) {
+    const context = this.points.getContext("2d"), { wide, high, left, top } = this.view(), { ratio } = this;
+    const grown = Math.min(2.2, 0.8 + Math.log2(this.transform.k + 1) / 5);
+    for (let at = inSight.length - 1; at >= 0; at -= 1) { // frequent ones last, above the others
+      const i = inSight[at];
+      const value = this.colours[i];
+      context.fillStyle = `rgb(${value & 255} ${(value >> 8) & 255} ${(value >> 16) & 255} / 80%)`;
+      context.beginPath();
+      context.arc(ratio * (left + wide * this.x[i]), ratio * (top + high * this.y[i]), ratio * grown * (1.6 + 4 * (1 - i / this.n) ** 6), 0, 7);
+      context.fill();
+    }
+  }
+
+  // Names of the most frequent topics in sight, where there is room.
+  drawCaptions() {
+    const context = this.captions.getContext("2d"), { wide, high, left, top } = this.view();
+    context.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
+    context.clearRect(0, 0, this.width, this.height);
+    context.font = "12.5px system-ui, sans-serif";
+    context.textAlign = "center";
+    context.lineJoin = "round";
+    context.lineWidth = 3.5;
+    const taken = [];
+    const write = (words, x, y, colour = this.ink) => {
+      const name = words.length > 34 ? `${words.slice(0, 33)}…` : words, half = context.measureText(name).width / 2 + 5;
+      if (taken.some((box) => Math.abs(box.x - x) < box.half + half && Math.abs(box.y - y) < 17)) return false;
+      taken.push({ x, y, half });
+      context.strokeStyle = this.paper;
+      context.strokeText(name, x, y);
+      context.fillStyle = colour;
+      context.fillText(name, x, y);
+      return true;
+    };
+    this.drawChosen(context, write);
+    const most = Math.min(MOST_CAPTIONS, Math.round((this.width * this.height) / 9000));
+    for (let i = 0, written = 0; i < Math.min(this.n, SCANNED) && written < most; i += 1) {
+      const x = left + wide * this.x[i], y = top + high * this.y[i];
+      if (x > 30 && x < this.width - 30 && y > 16 && y < this.height - 6 && write(String(this.plane.names[i]), x, y - 6)) written += 1;
+    }
+  }
+
+  // The chosen topic, and lines to where its meanings lie.
+  drawChosen(context, write) {
+    if (this.chosen === null) return;
+    const { wide, high, left, top } = this.view(), i = this.indexOf.get(this.chosen);
+    const x = left + wide * this.x[i], y = top + high * this.y[i];
+    context.strokeStyle = this.accent;
+    context.fillStyle = this.accent;
+    context.lineWidth = 2;
+    const meanings = this.plane.senses.filter((sense) => sense.label === this.chosen)
+      .map((sense) => ({ name: sense.name, x: left + wide * sense.x, y: top + high * sense.y }));
+    for (const meaning of meanings) {
+      context.beginPath();
+      context.moveTo(x, y);
+      context.lineTo(meaning.x, meaning.y);
+      context.stroke();
+      context.beginPath();
+      context.arc(meaning.x, meaning.y, 5, 0, 7);
+      context.fill();
+    }
+    context.beginPath();
+    context.arc(x, y, 8, 0, 7);
+    context.stroke();
+    context.lineWidth = 3.5;
+    context.font = "600 14px system-ui, sans-serif";
+    write(String(this.plane.names[i]), x, y - 14, this.accent);
+    context.font = "12.5px system-ui, sans-serif";
+    for (const meaning of meanings) write(meaning.name, meaning.x, meaning.y + 18, this.accent);
+  }
+
+  nearest(event) {
+    const { wide, high, left, top } = this.view(), box = this.points.getBoundingClientRect();
+    const found = this.tree.find((event.clientX - box.left - left) / wide, (event.clientY - box.top - top) / high, REACH / high);
+    return found ?? null;
+  }
+
+  hover(event) {
+    const i = event.buttons ? null : this.nearest(event), box = this.points.getBoundingClientRect();
+    this.tip.hidden = i === null;
+    if (i === null) return;
+    this.tip.textContent = this.plane.names[i];
+    this.tip.style.left = `${Math.min(event.clientX - box.left + 12, this.width - 160)}px`;
+    this.tip.style.top = `${event.clientY - box.top + 12}px`;
+  }
+
+  choose(label) {
+    this.chosen = this.indexOf.has(label) ? label : null;
+    if (this.chosen === null) {
+      this.draw();
+      return false;
+    }
+    const ends = [this.indexOf.get(label)].map((i) => [this.x[i], this.y[i]])
+      .concat(this.plane.senses.filter((sense) => sense.label === label).map((sense) => [sense.x, sense.y]));
+    const [xs, ys] = [ends.map((end) => end[0]), ends.map((end) => end[1])];
+    const spread = Math.max(Math.max(...xs) - Math.min(...xs), Math.max(...ys) - Math.min(...ys));
+    const k = Math.max(1, Math.min(CLOSE, 0.6 / Math.max(spread, 1e-3)));
+    const middle = (all) => (Math.max(...all) + Math.min(...all)) / 2;
+    const x = (this.width - this.across) / 2 + this.across * middle(xs), y = (this.height - this.down) / 2 + this.down * middle(ys);
+    this.flyTo(zoomIdentity.translate(this.width / 2 - k * x, this.height / 2 - k * y).scale(k));
+    return true;
+  }
+
+  flyTo(transform) {
+    if (isStill()) select(this.points).call(this.zoom.transform, transform);
+    else select(this.points).transition().duration(900).call(this.zoom.transform, transform);
+    this.schedule();
+  }
+}
+
+// As the picture's memory has it: red first.
+const packed = (red, green, blue) => ((255 << 24) | (blue << 16) | (green << 8) | red) >>> 0;
+
+const rgbOf = (hex) => {
+  const full = hex.length === 4 ? hex.replace(/[0-9a-f]/gi, "$&$&") : hex;
+  return [1, 3, 5].map((at) => parseInt(full.slice(at, at + 2), 16));
+};
+
+function fromHsl(hue, saturation, light) {
+  const part = (n) => {
+    const k = (n + hue / 30) % 12;
+    return Math.round(255 * (light - saturation * Math.min(light, 1 - light) * Math.max(-1, Math.min(k - 3, 9 - k, 1))));
+  };
+  return [part(0), part(8), part(4)];
+}

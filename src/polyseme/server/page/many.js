@@ -1,0 +1,93 @@
+// Many texts at once: files are dropped or opened, and a table of their topics can be saved.
+
+import { chosen, latestOnly, post } from "./api.js";
+import { count, find, make, percent } from "./dom.js";
+import { textsOf } from "./reading.js";
+import { asCsv, asLines, download } from "./saving.js";
+
+const AT_ONCE = 32, MOST_LABELS = 20, N_SHOWN = 100, EXCERPT = 120;
+let tell, run;
+
+export function begin(told) {
+  tell = told;
+  run = latestOnly((error) => {
+    find("many").hidden = true;
+    tell.showProblem(error);
+  });
+  find("open-files").addEventListener("click", () => find("files").click());
+  find("files").addEventListener("change", () => {
+    take([...find("files").files]);
+    find("files").value = "";
+  });
+  const sheet = find("sheet");
+  const carriesFiles = (event) => event.dataTransfer?.types.includes("Files");
+  for (const kind of ["dragenter", "dragover"]) {
+    sheet.addEventListener(kind, (event) => {
+      if (!carriesFiles(event)) return;
+      event.preventDefault();
+      sheet.classList.add("dropping");
+    });
+  }
+  for (const kind of ["dragleave", "drop"]) sheet.addEventListener(kind, () => sheet.classList.remove("dropping"));
+  sheet.addEventListener("drop", (event) => {
+    if (!carriesFiles(event)) return;
+    event.preventDefault();
+    take([...event.dataTransfer.files]);
+  });
+}
+
+export function forget() {
+  run(async () => { find("many").hidden = true; });
+}
+
+function take(files) {
+  run(async (signal, isCurrent) => {
+    const texts = (await Promise.all(files.map(textsOf))).flat();
+    if (!isCurrent()) return;
+    tell.clearProblem();
+    if (texts.length === 0) throw new Error("There is no text in these files.");
+    if (texts.length === 1) {
+      find("many").hidden = true;
+      tell.useText(texts[0].text);
+      return;
+    }
+    const bar = make("progress", { max: texts.length, value: 0, "aria-label": "Texts that have their topics" });
+    find("many").hidden = false;
+    find("many").replaceChildren(make("div", { class: "row spread" },
+      make("h3", {}, `Finding topics for ${count(texts.length, "text")}`),
+      make("button", { type: "button", onclick: forget }, "Stop")), bar);
+    find("many").scrollIntoView({ block: "nearest" });
+    const found = [];
+    for (let first = 0; first < texts.length; first += AT_ONCE) {
+      const part = texts.slice(first, first + AT_ONCE);
+      const { results } = await post("suggest-batch", { texts: part.map((one) => one.text), limit: MOST_LABELS, threshold: tell.threshold() }, signal);
+      if (!isCurrent()) return;
+      results.forEach((topics, i) => found.push({ ...part[i], topics }));
+      bar.value = found.length;
+    }
+    show(found);
+  });
+}
+
+function show(found) {
+  const nWithout = found.filter((one) => one.topics.length === 0).length;
+  const figure = (value) => Number(value.toPrecision(3));
+  const rows = () => found.flatMap(({ id, topics }) => (topics.length
+    ? topics.map((one) => [id, one.name, one.uri, figure(one.score), one.sense?.name]) : [[id, "", "", "", ""]]));
+  const lines = () => found.map(({ id, text, topics }) => ({ id, text, topics }));
+  find("many").replaceChildren(
+    make("div", { class: "row spread" },
+      make("h3", {}, `${count(found.length, "text")} with their topics`),
+      make("span", { class: "row" },
+        make("button", { type: "button", class: "primary", onclick: () => download("topics.csv", asCsv(["id", "topic", "uri", "score", "meaning"], rows()), "text/csv") }, "Download table"),
+        make("button", { type: "button", onclick: () => download("topics.jsonl", asLines(lines()), "application/jsonl") }, "Download JSON lines"),
+        make("button", { type: "button", class: "bare", onclick: forget }, "Close"))),
+    make("p", { class: "quiet" }, nWithout ? `${count(nWithout, "text")} got no topic at this threshold. ` : "", `A row of the table is a text and one of its topics${nWithout ? "; texts without one have a row, too" : ""}.`,
+      found.length > N_SHOWN ? ` The first ${N_SHOWN} are shown.` : ""),
+    make("div", { class: "table", tabindex: "0", role: "region", "aria-label": "Texts with their topics" }, make("table", {},
+      make("thead", {}, make("tr", {}, ["Text", "Topics"].map((title) => make("th", { scope: "col", class: "words" }, title)))),
+      make("tbody", {}, found.slice(0, N_SHOWN).map(({ id, text, topics }) => make("tr", {},
+        make("th", { scope: "row" }, make("strong", {}, id), make("br"), make("span", { class: "quiet" }, text.length > EXCERPT ? `${text.slice(0, EXCERPT)}…` : text)),
+        make("td", { class: "words" }, topics.length ? make("ul", { class: "plain chips" }, topics.map((one) => make("li", {},
+          make("a", { class: "chip", href: `#meanings/${one.label}`, title: one.sense?.name }, one.name, " ", make("span", { class: "quiet figure" }, chosen.hasProbabilities ? percent(one.score) : figure(one.score)))))) : "none")))))));
+}

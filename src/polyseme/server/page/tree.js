@@ -1,0 +1,74 @@
+// The tree of /v1/tree as areas of topics; an area is { level, node }, the whole has level -1.
+
+export class Tree {
+  // The children of node j of a level are starts[level + 1][j] to starts[level + 1][j + 1] of the next.
+  constructor({ starts, levels }) {
+    this.starts = starts;
+    this.levels = levels;
+    this.last = levels.length - 1;
+    this.root = { level: -1, node: 0 };
+    this.parents = starts.map((of) => of.slice(1).flatMap((end, parent) => Array(end - of[parent]).fill(parent)));
+  }
+
+  has({ level, node }) {
+    return level === -1 ? node === 0 : level >= 0 && level <= this.last && Number.isInteger(node) && node >= 0 && node < this.levels[level].length;
+  }
+
+  isLast({ level }) {
+    return level === this.last;
+  }
+
+  about({ level, node }) {
+    return level < 0 ? null : this.levels[level][node];
+  }
+
+  parent({ level, node }) {
+    return level <= 0 ? this.root : { level: level - 1, node: this.parents[level][node] };
+  }
+
+  children({ level, node }) {
+    if (level === this.last) return [];
+    const [first, end] = this.starts[level + 1].slice(node, node + 2);
+    return Array.from({ length: end - first }, (_, i) => ({ level: level + 1, node: first + i }));
+  }
+
+  // From the whole to an area.
+  way(place) {
+    const way = [place];
+    while (way[0].level >= 0) way.unshift(this.parent(way[0]));
+    return way;
+  }
+
+  nTopics(place) {
+    return place.level < 0 ? this.levels[0].reduce((sum, one) => sum + one.n_labels, 0) : this.about(place).n_labels;
+  }
+
+  // An area is called by its topics; where it has none, by the words that lead there.
+  names(place) {
+    const { labels, words } = this.about(place);
+    const found = labels.length ? labels.map((one) => String(one.name)) : words.map(String);
+    return found.length ? found : ["an area without topics"];
+  }
+
+  title(place) {
+    return place.level < 0 ? "All topics" : this.names(place).slice(0, 2).join(", ");
+  }
+
+  // Areas that lie in one large area have nearly one colour.
+  hue(place) {
+    const top = this.way(place)[1];
+    return top === undefined ? 240 : (240 + 137.508 * top.node) % 360;
+  }
+}
+
+export const same = (a, b) => a.level === b.level && a.node === b.node;
+
+// In an address: an area of the last level is its number, another one its level and number.
+export const addressOf = (tree, place) => (place.level < 0 ? "" : tree.isLast(place) ? String(place.node) : `${place.level}.${place.node}`);
+
+export function placeAt(tree, address) {
+  if (address === "") return tree.root;
+  const parts = address.split(".").map(Number);
+  const place = parts.length === 2 ? { level: parts[0], node: parts[1] } : { level: tree.last, node: parts[0] };
+  return tree.has(place) ? place : null;
+}

@@ -1,0 +1,168 @@
+"""Map in a real browser: areas to go into, and the cloud of topics."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.browser.acting import number_of
+
+pytest.importorskip("playwright.sync_api", reason="There is no Playwright.")
+
+from playwright.sync_api import expect
+
+STILL = {"reduced_motion": "reduce"}
+
+
+def node(number, n_labels, name="a topic"):
+    named = [{"label": 0, "name": f"{name} {number}"}]
+    return {"node": number, "n_labels": n_labels, "words": [], "labels": named}
+
+
+def with_tree(visit, starts, levels, **options):
+    page = visit("quality", **{**STILL, **options})
+    tree = {"model": "demo", "starts": starts, "levels": levels, "links": []}
+    page.route("**/v1/tree*", lambda route: route.fulfill(json=tree))
+    page.get_by_role("link", name="Map", exact=True).click()
+    return page
+
+
+def test_areas_are_called_by_topics_and_opened_by_a_click(visit):
+    page = visit("map", **STILL)
+    tiles = page.locator(".tile")
+    expect(tiles.first).to_be_visible()
+    name = tiles.first.locator("strong").text_content()
+    tiles.first.click()
+    expect(page.locator("#map-path [aria-current=location]")).to_contain_text(name)
+    expect(page.locator("#map-detail h3")).to_contain_text(name)
+    said = page.locator("#panel-map").inner_text().lower()
+    assert not any(word in said for word in ("cluster", "slot", "part "))
+    page.get_by_role("button", name="All topics").click()
+    expect(page.locator("#map-path button")).to_have_count(1)
+    page.go_back()
+    expect(page.locator("#map-path button")).to_have_count(2)
+
+
+def test_a_flight_ends_where_it_should(visit, store):
+    page = visit("map")  # with all its motion
+    page.locator(".tile").first.click()
+    expect(page.locator("#map-path button")).to_have_count(2)
+    page.get_by_label("Find a topic on the map").fill("tank")
+    page.locator("#map-hits button").first.click()
+    found = page.locator(".tile.found")
+    expect(found).to_contain_text("tank")
+    expect(page.locator(".layer")).to_have_count(1)
+    cluster, label = re.search(r"#map/(\d+)/(\d+)", page.url).groups()
+    clusters = store.current().classifier.clusters_
+    assert int(label) == number_of(store, "tank")
+    assert int(cluster) in clusters.cluster_of_slot[clusters.slots_of(int(label))]
+
+
+def test_tiles_are_as_large_as_their_areas(visit):
+    levels = [[node(0, 10), node(1, 40)], [node(i, 10) for i in range(5)]]
+    page = with_tree(visit, [[0, 2], [0, 1, 5]], levels)
+    expect(page.locator(".tile")).to_have_count(2)
+    boxes = [tile.bounding_box() for tile in page.locator(".tile").all()]
+    larger, smaller = sorted((box["width"] * box["height"] for box in boxes), reverse=True)
+    assert larger / smaller == pytest.approx(4, rel=0.1)
+    page.locator(".tile").filter(has_text="a topic 1").click()
+    expect(page.locator(".tile")).to_have_count(4)
+
+
+def test_a_thousand_areas_are_merged_into_tiles_that_can_be_read(visit):
+    levels = [[node(i, 100) for i in range(1024)]]
+    page = with_tree(visit, [[0, 1024]], levels)
+    rest = page.locator(".tile.rest")
+    expect(rest).to_have_count(1)
+    shown = page.locator(".tile").count() - 1
+    assert rest.inner_text() == f"+{1024 - shown}"
+    boxes = page.locator(".tile").evaluate_all(
+        "all => all.map(t => t.clientWidth * t.clientHeight)"
+    )
+    assert min(boxes) > 2500
+    rest.click()
+    expect(page.locator("#map-path")).to_contain_text("more")
+    expect(page.locator(".tile").first).not_to_contain_text("a topic 0")
+
+
+def test_the_map_is_walked_by_keyboard(visit):
+    levels = [[node(i, 10) for i in range(4)], [node(i, 5) for i in range(8)]]
+    page = with_tree(visit, [[0, 4], [0, 2, 4, 6, 8]], levels)
+    expect(page.locator(".tile")).to_have_count(4)
+    boxes = {
+        tile.get_attribute("data-key"): tile.bounding_box() for tile in page.locator(".tile").all()
+    }
+    first = min(boxes, key=lambda key: (boxes[key]["x"], boxes[key]["y"]))
+    page.locator(f"[data-key='{first}']").focus()
+    page.keyboard.press("ArrowRight")
+    at = page.evaluate("document.activeElement.dataset.key")
+    assert boxes[at]["x"] > boxes[first]["x"]
+    page.keyboard.press("Enter")
+    expect(page.locator(".tile")).to_have_count(2)
+    expect(page.locator(".tile").first).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(page.locator(".tile")).to_have_count(4)
+
+
+def test_an_area_that_is_not_there_is_named_and_all_areas_are_shown(visit):
+    page = visit("map/99999", **STILL)
+    expect(page.get_by_role("alert")).to_contain_text("There is no such area")
+    expect(page.locator(".tile").first).to_be_visible()
+
+
+def test_a_topic_of_the_map_shows_its_meanings_and_areas(visit, store):
+    label = number_of(store, "tank")
+    page = visit("map", **STILL)
+    page.get_by_label("Find a topic on the map").fill("tank")
+    page.get_by_label("Find a topic on the map").press("Enter")
+    detail = page.locator("#map-detail")
+    expect(detail.get_by_role("heading", name="tank", exact=True)).to_be_visible()
+    for sense in store.current().tagger.senses("tank"):
+        expect(detail.get_by_role("link", name=sense.name, exact=True)).to_be_visible()
+    areas = detail.locator(f"a[href^='#map/'][href$='/{label}']").filter(has_not_text="cloud")
+    expect(areas).to_have_count(int(store.current().classifier.clusters_.copies[label]))
+    areas.last.click()
+    expect(page.locator(".tile.found")).to_contain_text("tank")
+
+
+def test_the_cloud_draws_topics_and_flies_to_one(visit, store):
+    page = visit("map/cloud", **STILL)
+    expect(page.locator("canvas").first).to_be_visible()
+    expect(page.locator("#map-status")).to_contain_text(
+        f"{store.current().classifier.n_labels_} topics"
+    )
+    colours = page.evaluate(
+        """() => {
+            const canvas = document.querySelector("canvas");
+            const { width, height } = canvas;
+            const { data } = canvas.getContext("2d").getImageData(0, 0, width, height);
+            return new Set(new Uint32Array(data.buffer)).size;
+        }"""
+    )
+    assert colours > 3
+    page.get_by_label("Find a topic on the map").fill("tank")
+    page.locator("#map-hits button").first.click()
+    expect(page).to_have_url(re.compile(f"#map/cloud/{number_of(store, 'tank')}"))
+    expect(page.locator("#map-detail h3")).to_have_text("tank")
+    zoomed = page.evaluate("import('./page/map.js').then(map => map.theCloud().transform.k)")
+    assert zoomed > 1
+    page.get_by_role("button", name="Show all").click()
+    zoomed = page.evaluate("import('./page/map.js').then(map => map.theCloud().transform.k)")
+    assert zoomed == 1
+
+
+def test_a_point_of_the_cloud_can_be_chosen(visit):
+    page = visit("map/cloud", **STILL)
+    expect(page.locator("canvas").first).to_be_visible()
+    x, y, name = page.evaluate(
+        """async () => {
+            const cloud = (await import("./page/map.js")).theCloud();
+            const { wide, high, left, top } = cloud.view();
+            return [left + wide * cloud.x[0], top + high * cloud.y[0], cloud.plane.names[0]];
+        }"""
+    )
+    page.locator("canvas").first.hover(position={"x": x, "y": y})
+    expect(page.locator(".tip")).to_have_text(name)
+    page.locator("canvas").first.click(position={"x": x, "y": y})
+    expect(page.locator("#map-detail h3")).to_have_text(name)
