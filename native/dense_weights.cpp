@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "intrinsics.hpp"
 #include "simd.hpp"
 
 #if defined(__x86_64__) && !defined(POLYSEME_NO_CLONES)
 #define POLYSEME_X86 1
-#include <immintrin.h>
 #define POLYSEME_AVX2 __attribute__((target("avx2,fma")))
 #endif
 
@@ -42,8 +42,10 @@ POLYSEME_INLINE void add_float_groups(const uint8_t* weights, const DenseForm& f
 
 namespace clones {
 
-POLYSEME_CLONES void add_floats(const uint8_t* weights, const DenseForm& form, int64_t n_slots,
-                                const DenseValues& document, float* sums) {
+POLYSEME_CLONES(void, add_floats,
+                (const uint8_t* weights, const DenseForm& form, int64_t n_slots, const DenseValues& document,
+                 float* sums),
+                (weights, form, n_slots, document, sums)) {
     int64_t left = form.n_groups(n_slots);
     for (; left >= groups_together; left -= groups_together) {
         add_float_groups<groups_together>(weights, form, document.values, sums);
@@ -54,13 +56,14 @@ POLYSEME_CLONES void add_floats(const uint8_t* weights, const DenseForm& form, i
         add_float_groups<1>(weights, form, document.values, sums);
 }
 
-POLYSEME_CLONES float largest_magnitude(const float* values, size_t n) {
+POLYSEME_CLONES(float, largest_magnitude, (const float* values, size_t n), (values, n)) {
     float largest = 0;
     for (size_t i = 0; i < n; ++i) largest = std::max(largest, std::fabs(values[i]));
     return largest;
 }
 
-POLYSEME_CLONES void round_all(const float* values, size_t n, float steps_per_value, int16_t* steps) {
+POLYSEME_CLONES(void, round_all, (const float* values, size_t n, float steps_per_value, int16_t* steps),
+                (values, n, steps_per_value, steps)) {
     for (size_t i = 0; i < n; ++i) {
         const float exact = values[i] * steps_per_value;
         steps[i] = static_cast<int16_t>(exact + (exact < 0 ? -0.5f : 0.5f));
@@ -150,7 +153,7 @@ std::vector<AddDense> dense_adders(bool byte_weights) {
     if (!byte_weights) return {clones::add_floats};
     std::vector<AddDense> adders{add_bytes_anywhere};
 #ifdef POLYSEME_X86
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) adders.push_back(add_bytes_avx2);
+    if (processor.level >= 3) adders.push_back(add_bytes_avx2);
 #endif
     return adders;
 }

@@ -28,7 +28,7 @@ POLYSEME_INLINE void store(const Lanes& lanes, float* values) { std::memcpy(valu
 namespace clones {
 
 // Brings the centroid in each lane to unit length, unless it is zero.
-POLYSEME_CLONES void to_unit_length(float* centroids, int64_t n_features) {
+POLYSEME_CLONES(void, to_unit_length, (float* centroids, int64_t n_features), (centroids, n_features)) {
     Lanes squares{};
     for (int64_t f = 0; f < n_features; ++f) {
         const Lanes centroid = load(centroids + f * n_lanes);
@@ -43,7 +43,8 @@ POLYSEME_CLONES void to_unit_length(float* centroids, int64_t n_features) {
 }
 
 // The product of a row with the centroid in each lane.
-POLYSEME_CLONES void products(const LabelRow* rows, int64_t n_rows, const float* centroids, float* result) {
+POLYSEME_CLONES(void, products, (const LabelRow* rows, int64_t n_rows, const float* centroids, float* result),
+                (rows, n_rows, centroids, result)) {
     for (int64_t i = 0; i < n_rows; ++i) {
         const LabelRow& row = rows[i];
         Lanes even{}, odd{};

@@ -151,9 +151,10 @@ uint32_t read_number(const uint8_t* at, uint32_t n_bytes) {
 namespace clones {
 
 // Clones cannot be templates, hence one function for each choice of types.
-#define POLYSEME_SEARCH(name, Number, Start)                                                         \
-    POLYSEME_CLONES void name(const Search& search, const Start* starts, const Document& document) { \
-        search_records<Number>(search, starts, document);                                            \
+#define POLYSEME_SEARCH(name, Number, Start)                                                           \
+    POLYSEME_CLONES(void, name, (const Search& search, const Start* starts, const Document& document), \
+                    (search, starts, document)) {                                                      \
+        search_records<Number>(search, starts, document);                                              \
     }
 POLYSEME_SEARCH(search_few, uint16_t, uint32_t)
 POLYSEME_SEARCH(search_few, uint16_t, int64_t)
@@ -161,8 +162,10 @@ POLYSEME_SEARCH(search_many, uint32_t, uint32_t)
 POLYSEME_SEARCH(search_many, uint32_t, int64_t)
 #undef POLYSEME_SEARCH
 
-POLYSEME_CLONES void finish(const float* scales, const float* bias, int64_t n_slots, float cluster_score,
-                            Activation activation, float* scores) {
+POLYSEME_CLONES(void, finish,
+                (const float* scales, const float* bias, int64_t n_slots, float cluster_score,
+                 Activation activation, float* scores),
+                (scales, bias, n_slots, cluster_score, activation, scores)) {
     if (scales == nullptr) {
         for (int64_t j = 0; j < n_slots; ++j) scores[j] += bias[j];
     } else {

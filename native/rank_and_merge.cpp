@@ -31,7 +31,8 @@ namespace clones {
 
 // Lists the places of scores of at least `least`, of which there are few: sixteen are looked at
 // together, and there is room for whole sixteens.
-POLYSEME_CLONES int32_t list_at_least(float least, const float* scores, int32_t n, int32_t* places) {
+POLYSEME_CLONES(int32_t, list_at_least, (float least, const float* scores, int32_t n, int32_t* places),
+                (least, scores, n, places)) {
     int32_t n_found = 0;
     for (int32_t begin = 0; begin < n; begin += 16) {
         int32_t any = 0;

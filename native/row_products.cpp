@@ -45,7 +45,8 @@ POLYSEME_INLINE void add_products(const RowEntries& row, const float* matrix, in
     std::memcpy(sums, total, sizeof(total));
 }
 
-POLYSEME_CLONES void multiply_row(const RowEntries& row, const float* matrix, int64_t width, float* sums) {
+POLYSEME_CLONES(void, multiply_row, (const RowEntries& row, const float* matrix, int64_t width, float* sums),
+                (row, matrix, width, sums)) {
     int64_t first = 0;
     for (; first + 8 * eights_together <= width; first += 8 * eights_together)
         add_products<eights_together>(row, matrix + first, width, sums + first);

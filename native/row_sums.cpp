@@ -1,10 +1,10 @@
 #include "row_sums.hpp"
 
+#include "intrinsics.hpp"
 #include "simd.hpp"
 
 #ifdef __x86_64__
 #define POLYSEME_X86 1
-#include <immintrin.h>
 #define POLYSEME_AVX2 __attribute__((target("avx2,fma,bmi2,popcnt")))
 #define POLYSEME_AVX512 __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx2,fma,bmi2,popcnt")))
 #define POLYSEME_VNNI \
@@ -284,15 +284,10 @@ std::vector<AddRows> row_adders() {
     std::vector<AddRows> adders{add_rows_anywhere<Column, Weight>};
 #ifdef POLYSEME_X86
     if constexpr (sizeof(Weight) == 1) {
-        if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2"))
-            adders.push_back(add_rows_avx2<Column>);
-        if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-            __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq"))
-            adders.push_back(add_rows_avx512<Column>);
-        if (adders.back() == add_rows_avx512<Column> && __builtin_cpu_supports("avx512vbmi2"))
-            adders.push_back(add_rows_vbmi2<Column>);
-        if (adders.back() == add_rows_vbmi2<Column> && __builtin_cpu_supports("avx512vnni"))
-            adders.push_back(add_rows_vnni<Column>);
+        if (processor.level >= 3) adders.push_back(add_rows_avx2<Column>);
+        if (processor.level >= 4) adders.push_back(add_rows_avx512<Column>);
+        if (processor.has_vbmi2) adders.push_back(add_rows_vbmi2<Column>);
+        if (processor.has_vbmi2 && processor.has_vnni) adders.push_back(add_rows_vnni<Column>);
     }
 #endif
     return adders;

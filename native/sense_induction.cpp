@@ -32,7 +32,8 @@ POLYSEME_INLINE void four_products(const float* row, const float* const* others,
 }
 
 // All products of n rows with each other, [n][n].
-POLYSEME_CLONES void products_of_rows(const float* rows, int64_t n, int64_t width, float* products) {
+POLYSEME_CLONES(void, products_of_rows, (const float* rows, int64_t n, int64_t width, float* products),
+                (rows, n, width, products)) {
     for (int64_t i = 0; i < n; ++i) {
         for (int64_t j = 0; j <= i; j += 4) {
             const float* others[4];
@@ -47,7 +48,8 @@ POLYSEME_CLONES void products_of_rows(const float* rows, int64_t n, int64_t widt
     }
 }
 
-POLYSEME_CLONES void add_to(float* sum, const float* row, float factor, int64_t width) {
+POLYSEME_CLONES(void, add_to, (float* sum, const float* row, float factor, int64_t width),
+                (sum, row, factor, width)) {
     for (int64_t f = 0; f < width; ++f) sum[f] += factor * row[f];
 }
 

@@ -24,7 +24,8 @@ constexpr int64_t fewest_documents = 3;    // of a part
 
 namespace clones {
 
-POLYSEME_CLONES void add_row(float* sums, const float* row, float factor, int64_t n) {
+POLYSEME_CLONES(void, add_row, (float* sums, const float* row, float factor, int64_t n),
+                (sums, row, factor, n)) {
     for (int64_t i = 0; i < n; ++i) sums[i] += factor * row[i];
 }
 

@@ -438,8 +438,10 @@ POLYSEME_INLINE void descend(const LocalRows& rows, const LaneProblem& problem, 
 
 namespace clones {
 
-POLYSEME_CLONES void find_large(const Eight* weights, int n_eights, int32_t n_features, float least,
-                                std::vector<int32_t>& features) {
+POLYSEME_CLONES(void, find_large,
+                (const Eight* weights, int n_eights, int32_t n_features, float least,
+                 std::vector<int32_t>& features),
+                (weights, n_eights, n_features, least, features)) {
     const Eight bound = Eight{} + least;
     for (int32_t f = 0; f < n_features; ++f) {
         EightInts large = {};
@@ -448,8 +450,9 @@ POLYSEME_CLONES void find_large(const Eight* weights, int n_eights, int32_t n_fe
     }
 }
 
-POLYSEME_CLONES void find_large_of_two(const float* weights, int32_t n_features, float least,
-                                       std::vector<int32_t>& features) {
+POLYSEME_CLONES(void, find_large_of_two,
+                (const float* weights, int32_t n_features, float least, std::vector<int32_t>& features),
+                (weights, n_features, least, features)) {
     const Eight bound = Eight{} + least;
     const auto offer = [&](int32_t f) {
         const float* const two = weights + 2 * int64_t{f};
@@ -465,7 +468,8 @@ POLYSEME_CLONES void find_large_of_two(const float* weights, int32_t n_features,
     for (; f < n_features; ++f) offer(f);
 }
 
-POLYSEME_CLONES float add_row_to_sums(const float* row, int32_t n_columns, float* sums) {
+POLYSEME_CLONES(float, add_row_to_sums, (const float* row, int32_t n_columns, float* sums),
+                (row, n_columns, sums)) {
     for (int32_t f = 0; f < n_columns; ++f) sums[f] += row[f];
     Eight squares = {};
     int32_t f = 0;
@@ -480,11 +484,12 @@ POLYSEME_CLONES float add_row_to_sums(const float* row, int32_t n_columns, float
     return sum;
 }
 
-#define POLYSEME_DESCENT(name, lanes, loss, has_dense)                                             \
-    POLYSEME_CLONES void name(const LocalRows& rows, const LaneProblem& problem,                   \
-                              const SolverOptions& options, Random random, SolverScratch& scratch, \
-                              const RunControl& control) {                                         \
-        descend<lanes, loss, has_dense>(rows, problem, options, random, scratch, control);         \
+#define POLYSEME_DESCENT(name, lanes, loss, has_dense)                                                \
+    POLYSEME_CLONES(void, name,                                                                       \
+                    (const LocalRows& rows, const LaneProblem& problem, const SolverOptions& options, \
+                     Random random, SolverScratch& scratch, const RunControl& control),               \
+                    (rows, problem, options, random, scratch, control)) {                             \
+        descend<lanes, loss, has_dense>(rows, problem, options, random, scratch, control);            \
     }
 POLYSEME_DESCENT(squared_hinge_2, 2, Loss::squared_hinge, false)
 POLYSEME_DESCENT(squared_hinge_8, 8, Loss::squared_hinge, false)

@@ -3,9 +3,10 @@
 #include <bit>
 #include <cmath>
 
+#include "intrinsics.hpp"
 #include "simd.hpp"
-#ifdef POLYSEME_HAS_CLONES
-#include <immintrin.h>
+#if defined(__x86_64__) && !defined(POLYSEME_NO_CLONES)
+#define POLYSEME_X86 1
 #endif
 
 namespace polyseme {
@@ -29,10 +30,9 @@ POLYSEME_INLINE float sum_of(const Lanes& lanes) {
     return sums[0];
 }
 
-// A plain loop, and one that gathers sixteen numbers at once where the processor can.
-#ifdef POLYSEME_HAS_CLONES
-__attribute__((target("avx512f"))) float product(const int32_t* columns, const float* values, int64_t n,
-                                                 const float* dense) {
+#ifdef POLYSEME_X86
+__attribute__((target("avx512f"))) float gathered_product(const int32_t* columns, const float* values,
+                                                          int64_t n, const float* dense) {
     __m512 sums = _mm512_setzero_ps();
     for (int64_t e = 0; e < n; e += n_lanes) {
         const auto present = static_cast<__mmask16>(n - e >= n_lanes ? 0xffff : (1 << (n - e)) - 1);
@@ -42,9 +42,13 @@ __attribute__((target("avx512f"))) float product(const int32_t* columns, const f
     }
     return sum_of(Lanes(sums));
 }
-__attribute__((target("default")))
 #endif
+
+// A plain loop, or one that gathers sixteen numbers at once where the processor can.
 float product(const int32_t* columns, const float* values, int64_t n, const float* dense) {
+#ifdef POLYSEME_X86
+    if (processor.level == 4) return gathered_product(columns, values, n, dense);
+#endif
     float a = 0, b = 0, c = 0, d = 0;
     int64_t e = 0;
     for (; e + 4 <= n; e += 4) {
@@ -69,8 +73,9 @@ namespace clones {
 
 // Left centroid minus right centroid, both of unit length, from the sums of the two sides.
 // `n` is a multiple of n_lanes.
-POLYSEME_CLONES void centroid_difference(const float* left, const float* total, int64_t n,
-                                         float* difference) {
+POLYSEME_CLONES(void, centroid_difference,
+                (const float* left, const float* total, int64_t n, float* difference),
+                (left, total, n, difference)) {
     Lanes left_squares{}, right_squares{};
     for (int64_t f = 0; f < n; f += n_lanes) {
         const Lanes on_left = load(left + f), on_right = load(total + f) - on_left;

@@ -32,7 +32,7 @@ def peak_memory() -> int | None:
 def forget_peak() -> bool:
     """Begin a new count of the peak; False where the system does not allow it."""
     gc.collect()
-    with suppress(OSError, AttributeError):
+    with suppress(OSError, AttributeError, TypeError):  # where there is no glibc
         # Freed blocks that the allocator still holds would hide what comes next.
         ctypes.CDLL(None).malloc_trim(0)
     try:

@@ -1,0 +1,211 @@
+"""Writes figures into pages, from recorded results alone, so that no two pages disagree.
+
+    python -m benchmarks.figures
+
+In a page, what stands between `<!-- figures: NAME -->` and `<!-- end of figures -->` is made here.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from benchmarks.report import COLUMNS
+from benchmarks.targets import targets
+
+ROOT = Path(__file__).parents[1]
+PAGES = (
+    "docs/paper.md",
+    "docs/performance.md",
+    "docs/annif.md",
+    "docs/one-vs-rest.md",
+    "benchmarks/README.md",
+)
+DATA = ("tibkat-core", "eurlex57k")
+BLOCK = re.compile(r"(<!-- figures: ([\w-]+) -->\n).*?(<!-- end of figures -->)", re.S)
+SYSTEMS = {
+    "polyseme": "polyseme plain",
+    "polyseme-copies2": "polyseme 2 copies",
+    "polyseme-best": "polyseme, rows of both kinds",
+    "libpecos": "libpecos",
+    "libpecos-copies2": "libpecos, 2 copies the reference way",
+    "omikuji-parabel": "omikuji, Parabel",
+    "omikuji-bonsai": "omikuji, Bonsai",
+    "napkinxc-plt": "napkinXC, PLT",
+}
+COARSE = {"train_s": "{:.1f}", "load_s": "{:.2f}", "first_s": "{:.1f}", "batch_us": "{:.0f}"}
+GENERATED = {
+    "generated-80k": "generated, 80,000 labels, 90,000 documents",
+    "generated-200k": "generated, 200,000 labels, 60,000 documents",
+    "generated-5k": "generated, 5,000 labels, 80,000 documents",
+}
+
+
+def recorded(name: str) -> Any:
+    """Return a file of results."""
+    return json.loads((ROOT / name).read_text(encoding="utf-8"))
+
+
+def markdown(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    """Return a table."""
+    head = list(head)
+    lines = [head, ["---"] * len(head), *map(list, rows)]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines).replace("|  |", "| |")
+
+
+def side_by_side() -> str:
+    """Every system on both data sets."""
+    parts = []
+    for data in DATA:
+        rows = [
+            [
+                SYSTEMS[name],
+                *(COARSE.get(key, form).format(of[key]) for key, (_, form) in COLUMNS.items()),
+                " / ".join(f"{of[f'P@{k}']:.1f}" for k in (1, 3, 5)),
+            ]
+            for name, of in recorded(f"benchmarks/results/{data}.json")["medians"].items()
+        ]
+        head = ["", *(heading for heading, _ in COLUMNS.values()), "P@1 / 3 / 5"]
+        parts += [f"**{data}**", markdown(head, rows)]
+    return "\n\n".join(parts)
+
+
+def aims() -> str:
+    """Compare with what was aimed at; bold where it was missed."""
+    rows = []
+    medians = [recorded(f"benchmarks/results/{data}.json")["medians"] for data in DATA]
+    for of_data in zip(*map(targets, DATA), strict=True):
+        cells = []
+        for target, of in zip(of_data, medians, strict=True):
+            above, below = (
+                of[system][key] for system, key in (target.numerator, target.denominator)
+            )
+            got = above / below
+            shown = f"{got:.2f}" if target.at_most else f"{got:.1f}x"
+            missed = got > target.wanted if target.at_most else got < target.wanted
+            cells.append(f"**{shown}**" if missed else shown)
+        wanted = dict.fromkeys(f"{target.wanted:g}" for target in of_data)
+        aim = ", ".join(f"at most {w}" if of_data[0].at_most else f"{w}x" for w in wanted)
+        rows.append([of_data[0].what, *cells, aim])
+    return markdown(["", *DATA, "aim"], rows)
+
+
+def scaling() -> str:
+    """How cost grows, as exponents."""
+    results = recorded("benchmarks/results/scaling.json")
+    measures = ("train_s", "train_peak_mib", "disk_mb", "batch_us")
+    rows = []
+    for axis, points in results["axes"].items():
+        ends = [f"{int(point):,}" for point in points]
+        slopes = (f"{results['slopes'][axis][measure]:.2f}" for measure in measures)
+        rows.append([axis, f"{ends[0]} to {ends[-1]}", *slopes])
+    head = ["what grows", "from, to", "training", "memory above the data", "model", "prediction"]
+    return markdown(head, rows)
+
+
+def a_million() -> str:
+    """One million labels and documents, in a sentence."""
+    of = recorded("benchmarks/results/scaling.json")["axes"]["labels and documents"]["1000000"]
+    total, data = (
+        of["train_total_mib"] / 1024,
+        (of["train_total_mib"] - of["train_peak_mib"]) / 1024,
+    )
+    return (
+        f"One million labels and one million documents, two copies, took {of['train_s']:.0f} s to "
+        f"train and {total:.1f} GiB\nin all, {data:.1f} GiB of which are the data; the model has "
+        f"{of['disk_mb'] / 1000:.1f} GB, and a document takes {of['batch_us']:.0f} us."
+    )
+
+
+def estimates() -> str:
+    """Estimated over real cost, and how often the real one was within the range."""
+    rows, n_within, n_all = [], 0, 0
+    for name, runs in recorded("benchmarks/results/estimates.json").items():
+        data, _, settings = name.partition(", ")
+        ratios = []
+        for measure in ("seconds", "peak_bytes", "model_bytes"):
+            ratios.append(
+                fmean(r["estimated"][measure]["about"] / r["real"][measure] for r in runs)
+            )
+            for run in runs:
+                said, real = run["estimated"][measure], run["real"][measure]
+                n_within += said["low"] <= real <= said["high"]
+                n_all += 1
+        rows.append([GENERATED.get(data, data), settings, *(f"{ratio:.2f}" for ratio in ratios)])
+    head = ["data", "settings", "time", "peak memory", "model size"]
+    sentence = f"{n_within} of these {n_all} figures were within the range that was said:"
+    return f"{sentence}\n\n{markdown(head, rows)}"
+
+
+def linear() -> str:
+    """Show what disentanglement gains with the paper's settings, as means over seeds."""
+    methods = {"XR-Linear": "one place", "alternative update": "two places, as in the paper"}
+    rows = []
+    for data in DATA:
+        cells = recorded(f"experiments/results/{data}/linear.json")["cells"]
+        for method, called in methods.items():
+            of = [cell["figures"] for cell in cells if cell["method"] == method]
+            rows.append(
+                [data, called, *(f"{fmean(c[f'P@{k}'] for c in of):.2f}" for k in (1, 3, 5))]
+            )
+    return markdown(["data", "labels have", "P@1", "P@3", "P@5"], rows)
+
+
+def annif() -> str:
+    """Our backend beside Annif's own."""
+    results = recorded("benchmarks/results/annif-tibkat-core.json")
+    names = {"polyseme": "polyseme", "bonsai": "omikuji, Bonsai"}
+    rows = [
+        [
+            *(names[name], f"{of['train_seconds']:.0f}"),
+            *(f"{100 * of[f'Precision@{k}']:.1f}" for k in (1, 3, 5)),
+            *(f"{of['F1@5']:.3f}", f"{of['NDCG']:.3f}"),
+        ]
+        for name, of in results.items()
+    ]
+    return markdown(["backend", "train s", "P@1", "P@3", "P@5", "F1@5", "NDCG"], rows)
+
+
+def one_vs_rest() -> str:
+    """Our solver beside liblinear's."""
+    systems = recorded("benchmarks/results/one-vs-rest.json")["systems"]
+    rows = [
+        [name, f"{of['train_s']:.1f}", *(f"{of[f'P@{k}']:.2f}" for k in (1, 3, 5))]
+        for name, of in systems.items()
+    ]
+    return markdown(["", "train s", "P@1", "P@3", "P@5"], rows)
+
+
+BLOCKS: dict[str, Callable[[], str]] = {
+    "side-by-side": side_by_side,
+    "aims": aims,
+    "scaling": scaling,
+    "a-million": a_million,
+    "estimates": estimates,
+    "linear": linear,
+    "annif": annif,
+    "one-vs-rest": one_vs_rest,
+}
+
+
+def filled(text: str) -> str:
+    """Return a page with its figures as they are recorded now."""
+    return BLOCK.sub(lambda match: f"{match[1]}{BLOCKS[match[2]]()}\n{match[3]}", text)
+
+
+def main() -> None:
+    """Write all pages."""
+    for page in PAGES:
+        path = ROOT / page
+        text = path.read_text(encoding="utf-8")
+        if filled(text) != text:
+            path.write_text(filled(text), encoding="utf-8")
+            print(f"{page} has new figures")
+
+
+if __name__ == "__main__":
+    main()

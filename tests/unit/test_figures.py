@@ -1,0 +1,38 @@
+"""Figures in pages are those that were recorded."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from benchmarks.figures import BLOCK, BLOCKS, PAGES, ROOT, filled
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_has_the_figures_that_were_recorded(page):
+    text = (ROOT / page).read_text(encoding="utf-8")
+    assert BLOCK.search(text)
+    assert filled(text) == text, "python -m benchmarks.figures writes them anew"
+
+
+def test_every_block_of_figures_is_known_and_used():
+    pages = [(path, path.read_text(encoding="utf-8")) for path in (ROOT / "docs").rglob("*.md")]
+    pages.append((ROOT / PAGES[-1], (ROOT / PAGES[-1]).read_text(encoding="utf-8")))
+    used = {path: set(re.findall(r"<!-- figures: ([\w-]+) -->", text)) for path, text in pages}
+    assert {path for path, names in used.items() if names} == {ROOT / page for page in PAGES}
+    assert set().union(*used.values()) == set(BLOCKS)
+
+
+def test_a_wrong_figure_is_replaced():
+    wrong = "a\n<!-- figures: a-million -->\nIt took 377 s.\n<!-- end of figures -->\nz\n"
+    assert "377" not in filled(wrong)
+    assert filled(wrong).startswith("a\n")
+    assert filled(wrong).endswith("<!-- end of figures -->\nz\n")
+
+
+def test_the_time_for_a_million_labels_stands_in_one_page_only():
+    sentence = re.compile(r"one million (labels|documents).{0,80}?(\d+) s\b", re.I | re.S)
+    pages = [*(ROOT / "docs").rglob("*.md"), ROOT / "README.md", ROOT / "benchmarks/README.md"]
+    found = [path.name for path in pages if sentence.search(path.read_text(encoding="utf-8"))]
+    assert found == ["performance.md"]
