@@ -53,7 +53,7 @@ def test_a_damaged_model_json_is_refused(folder, content):
     ("changes", "sentence"),
     [
         ({"format": "other"}, "does not describe a polyseme model"),
-        ({"format_version": 5}, "needs a newer polyseme: its format is 5"),
+        ({"format_version": 6}, "needs a newer polyseme: its format is 6"),
         ({"format_version": "1"}, "no valid format_version"),
         ({"format_version": True}, "no valid format_version"),
         ({"format_version": 0}, "no valid format_version"),

@@ -60,7 +60,10 @@ def test_names_are_told_by_how_much_of_them_stands_in_the_text():
         ("Gardens", "garden"),
         ("Taxes", "tax"),
         ("Schulen", "schule"),
-        ("\u0432\u0443\u043b\u043a\u0430\u043d\u044b", "\u0432\u0443\u043b\u043a\u0430\u043d"),
+        (
+            "\u0432\u0443\u043b\u043a\u0430\u043d\u0438\u0447\u0435\u0441\u043a\u0438\u0439",
+            "\u0432\u0443\u043b\u043a\u0430\u043d\u0438\u0447\u043d\u044b\u0435",
+        ),
         ("\u706b", "\u706b"),
         ("CO2", "co2"),
     ],
