@@ -57,6 +57,7 @@ AT_HOME = {
     "fastapi": {"server"},
     "flask": {"annif"},
     "matplotlib": {"experiments"},
+    "pandas": {"suggestions"},
     "prometheus_client": {"server"},
     "pyarrow": {"text"},
     "pyoxigraph": {"text"},
