@@ -38,6 +38,7 @@ LAYERS = [
     "adapters",
     "polyseme",
     "tagger",
+    "reports",
     "demo",
     "experiments",
     "annif",

@@ -18,6 +18,7 @@ from polyseme.files.kinds import METHODS, method_named
 from polyseme.files.model_folder import check_target
 from polyseme.machine.progress import Progress
 from polyseme.partition.trees.given import OTHERS
+from polyseme.reports import check_report_path, write_report
 from polyseme.tagger import Tagger, tagger_for
 from polyseme.text.vocabularies.reading import read_hierarchy
 
@@ -71,6 +72,13 @@ __all__ = ["train"]
     type=click.Choice(OTHERS),
     help="Labels that are not in the hierarchy: refuse them, or put them together. [refuse]",
 )
+@click.option(
+    "--report",
+    "report",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Also write a page (.html) with accuracy, probabilities, senses and costs.",
+)
 @json_option
 @tuning_options
 @training_options
@@ -84,6 +92,7 @@ def train(
     settings: tuple[str, ...],
     hierarchy: Path | None,
     hierarchy_others: str | None,
+    report: Path | None,
     as_json: bool,
     **options: Any,
 ) -> None:
@@ -107,6 +116,8 @@ def train(
     model.check_parameters()  # what is wrong from the start is refused before the work begins
     if output is not None:
         check_target(output)
+    if report is not None:
+        check_report_path(report)
     tuning = tuning_from(asked, None if estimate else output, fixed=given)
     outside = None
     if hierarchy is not None:
@@ -122,6 +133,8 @@ def train(
         trained.save(output)
     tagger = tagger_for(trained)
     seconds = {**reading, **tagger.phase_seconds, **progress.seconds}
+    if report is not None:
+        write_report(tagger, report, name=output.name, seconds=seconds)
     _print(tagger, output, tuning, seconds, as_json)
     if tuning is not None:
         tuning.warn_of_size()

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 
 from polyseme.estimators.partitioned import PartitionedClassifier
 from polyseme.metrics import reach
+from polyseme.text.by_threshold import by_label, by_threshold
 from polyseme.text.calibration import Calibration, reliability
 from polyseme.text.corpora.records import Record
 from polyseme.text.evaluation import N_RANKED, Judged, choose_cut, cross_checked, figures_of
@@ -60,6 +61,8 @@ def measure_held_out(
             **dataclasses.asdict(cut),
             "wanted_precision": precision,
         },
+        "by_threshold": by_threshold(judged, calibration),
+        "by_label": by_label(judged, calibration, cut.threshold),
         **_with_broader(judged, calibration, cut.threshold, vocabulary),
     }
 

@@ -170,6 +170,15 @@ def _look_through(report: dict[str, Any]) -> None:
         cut = dict(report["threshold"])
         _require_numbers(cut.pop("wanted_precision", None) or 0)
         _require_numbers(cut["threshold"], cut["precision"], cut["recall"], *cut.values())
+    for name in ("by_threshold", "by_label"):
+        _require_columns(report.get(name, {}))
+
+
+def _require_columns(columns: dict[str, list[Any]]) -> None:
+    if len({len(column) for column in columns.values()}) > 1:
+        raise TypeError("its columns are not of one length")
+    for column in columns.values():
+        _require_numbers(*column)
 
 
 def _require_numbers(*values: Any) -> None:
