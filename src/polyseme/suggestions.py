@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -15,9 +15,18 @@ from polyseme.senses.describe import senses_in
 from polyseme.senses.naming import N_OTHER_LABELS
 
 if TYPE_CHECKING:
+    import pandas
+
     from polyseme.estimators.partitioned import PartitionedClassifier
 
-__all__ = ["SuggestedSense", "Suggestion", "named_suggestions", "suggest", "suggested_sense"]
+__all__ = [
+    "SuggestedSense",
+    "Suggestion",
+    "as_frame",
+    "named_suggestions",
+    "suggest",
+    "suggested_sense",
+]
 
 # The least score of a suggestion: of all labels, of each of them, or none.
 Least = float | npt.NDArray[np.float64] | None
@@ -62,6 +71,10 @@ class Suggestion(NamedTuple):
     uri: str | None = None
     sense: SuggestedSense | None = None
 
+    def __repr__(self) -> str:
+        meant = "" if self.sense is None else f" ({self.sense.name})"
+        return f"<Suggestion {self.score:.3f} {self.name!s}{meant}>"
+
     def as_json(self) -> dict[str, Any]:
         """Return it as plain values, without a URI or a sense where there is none."""
         found: dict[str, Any] = {
@@ -74,6 +87,34 @@ class Suggestion(NamedTuple):
         if self.sense is not None:
             found["sense"] = self.sense._asdict()
         return found
+
+
+def as_frame(found: Sequence[Sequence[Suggestion]]) -> pandas.DataFrame:
+    """Return the suggestions for documents as a data frame of pandas, a row each.
+
+    Parameters
+    ----------
+    found : list of list of Suggestion
+        As `suggest` gives it.
+
+    Returns
+    -------
+    DataFrame
+        With the columns document (from 0), name, score, sense, uri and label. A document without
+        a suggestion has a row of its own, with nothing but its number.
+    """
+    try:
+        import pandas
+    except ImportError:
+        raise ValueError("a data frame needs pandas; install it (pip install pandas).") from None
+    rows: list[tuple[Any, ...]] = []
+    for document, suggestions in enumerate(found):
+        rows += [
+            (document, str(one.name), one.score, one.sense and one.sense.name, one.uri, one.label)
+            for one in suggestions
+        ] or [(document, None, None, None, None, None)]
+    columns = ["document", "name", "score", "sense", "uri", "label"]
+    return pandas.DataFrame(rows, columns=columns).astype({"label": "Int64", "score": float})
 
 
 def suggest(

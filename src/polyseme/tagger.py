@@ -31,10 +31,12 @@ from polyseme.senses.explain import Explanation, explain
 from polyseme.senses.label_list import LabelList
 from polyseme.senses.layer import SHOWN_FROM
 from polyseme.senses.slots import label_name, label_number
-from polyseme.suggestions import Least, Suggestion, suggest
+from polyseme.suggestions import Least, Suggestion, as_frame, suggest
 from polyseme.training.update import added_since_training
 
 if TYPE_CHECKING:
+    import pandas
+
     from polyseme.estimators.partitioned import PartitionedClassifier
     from polyseme.text.corpora.records import Record
     from polyseme.text.model import TextModel
@@ -97,6 +99,9 @@ class Tagger:
         self.vocabulary: KeptVocabulary | None = None
         self.threshold: float | None = None
         self.report: dict[str, Any] = {}
+
+    def __repr__(self) -> str:
+        return f"<Tagger: {self.model!r}>"
 
     @property
     def has_probabilities(self) -> bool:
@@ -189,6 +194,12 @@ class Tagger:
             shown=self.shown,
             label_uris=self.label_uris,
         )
+
+    def suggest_frame(
+        self, documents: Any, limit: int = 10, threshold: float | None = None
+    ) -> pandas.DataFrame:
+        """Return the same as a data frame of pandas; see `polyseme.suggestions.as_frame`."""
+        return as_frame(self.suggest(documents, limit, threshold))
 
     def shown(self, scores: Any) -> Any:
         """Return scores of the classifier as suggestions show them."""

@@ -21,6 +21,7 @@ from polyseme.files.kinds import METHODS, method_named
 from polyseme.files.model_folder import check_target, peek
 from polyseme.machine.progress import Progress
 from polyseme.partition.trees.given import OTHERS
+from polyseme.reports import check_report_path, write_report
 from polyseme.tagger import Tagger, tagger_for
 from polyseme.text.vocabularies.reading import read_hierarchy
 
@@ -74,6 +75,13 @@ __all__ = ["train"]
     type=click.Choice(OTHERS),
     help="Labels that are not in the hierarchy: refuse them, or put them together. [refuse]",
 )
+@click.option(
+    "--report",
+    "report",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Also write a page (.html) with accuracy, probabilities, senses and costs.",
+)
 @json_option
 @tuning_options
 @training_options
@@ -87,6 +95,7 @@ def train(
     settings: tuple[str, ...],
     hierarchy: Path | None,
     hierarchy_others: str | None,
+    report: Path | None,
     as_json: bool,
     **options: Any,
 ) -> None:
@@ -115,6 +124,8 @@ def train(
     if output is not None:
         check_target(output)
         replaced = _n_documents_in(output)
+    if report is not None:
+        check_report_path(report)
     tuning = tuning_from(asked, None if estimate else output, fixed=given)
     outside = None
     if hierarchy is not None:
@@ -136,6 +147,8 @@ def train(
     if replaced is not None and n_documents < replaced:
         note(f"the model that was replaced had {replaced:,} documents; this has {n_documents:,}.")
     seconds = {**reading, **tagger.phase_seconds, **progress.seconds}
+    if report is not None:
+        write_report(tagger, report, name=output.name, seconds=seconds)
     _print(tagger, output, tuning, seconds, as_json)
     if tuning is not None:
         tuning.warn_of_size()

@@ -257,6 +257,19 @@ class PartitionedClassifier(Learning):
             return np.arange(self.n_labels_)
         return np.array(names, dtype=object if isinstance(names[0], str) else np.int64)
 
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        shown: str = super().__repr__(N_CHAR_MAX)
+        return f"{shown}{self.trained_on}"
+
+    @property
+    def trained_on(self) -> str:
+        """How many documents and labels it knows, for people; nothing before training."""
+        if not hasattr(self, "clusters_"):
+            return ""
+        n_ambiguous = 0 if self.senses_ is None else self.senses_.n_shown
+        also = f", {n_ambiguous:,} of them likely ambiguous" if n_ambiguous else ""
+        return f" of {self.n_documents_:,} documents with {self.n_labels_:,} labels{also}"
+
     def set_params(self: Self, **params: Any) -> Self:
         """Set parameters, as in all of scikit-learn."""
         try:

@@ -32,6 +32,8 @@ __all__ = [
     "senses_of",
 ]
 
+N_WORDS_SHOWN = 6
+
 
 @dataclass(frozen=True)
 class Sense:
@@ -70,6 +72,12 @@ class Sense:
     label_numbers: list[int] = field(default_factory=list)
     word_numbers: list[int] = field(default_factory=list)
 
+    def __repr__(self) -> str:
+        meant = f"Sense {self.name!r}" if self.name else "Only meaning"
+        words = ", ".join(str(word) for word, _ in self.words[:N_WORDS_SHOWN])
+        of_words = f": {words}" if words else ""
+        return f"<{meant}, {self.share:.0%} of documents ({self.n_documents:,}){of_words}>"
+
 
 class AmbiguousLabel(NamedTuple):
     """A label that is likely ambiguous.
@@ -89,6 +97,9 @@ class AmbiguousLabel(NamedTuple):
     name: str | int
     ambiguity: float
     senses: list[str]
+
+    def __repr__(self) -> str:
+        return f"<{self.name!s}, ambiguous with {self.ambiguity:.0%}: {' / '.join(self.senses)}>"
 
 
 def ambiguity(model: Model) -> npt.NDArray[np.float32]:

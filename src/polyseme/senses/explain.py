@@ -37,6 +37,8 @@ __all__ = [
     "explain",
 ]
 
+N_WORDS_SHOWN = 6
+
 Entries = tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]
 
 
@@ -131,6 +133,19 @@ class LabelExplanation:
     order: OrderExplanation | None = None
     sense: SenseEvidence | None = None
 
+    def __str__(self) -> str:
+        """Say in a line what it is, and which words speak for and against it."""
+        meant = "" if self.sense is None else f" ({self.sense.name})"
+        margin = self.slots[0].margin if self.slots else None
+        words = (
+            ""
+            if margin is None
+            else ", ".join(
+                f"{one.name!s} {one.amount:+.2f}" for one in margin.contributions[:N_WORDS_SHOWN]
+            )
+        )
+        return f"{_shown(self.score)} {self.name!s}{meant}{': ' if words else ''}{words}"
+
 
 @dataclass(frozen=True)
 class Explanation:
@@ -146,6 +161,17 @@ class Explanation:
 
     levels: list[list[ReachedNode]]
     labels: list[LabelExplanation]
+
+    def __repr__(self) -> str:
+        named = ", ".join(f"{one.name!s} {_shown(one.score)}" for one in self.labels)
+        return f"<Explanation of {named or 'no label'}>"
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.labels)) or "No label was reached."
+
+
+def _shown(score: float | None) -> str:
+    return "not reached" if score is None else f"{score:.3f}"
 
 
 def explain(

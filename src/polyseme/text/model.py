@@ -30,13 +30,15 @@ from polyseme.inputs.documents import Documents
 from polyseme.inputs.names import Names
 from polyseme.inputs.sparse_rows import SparsePattern, SparseRows
 from polyseme.partition.trees.given import LabelHierarchy
-from polyseme.senses.slots import label_name, label_number
-from polyseme.suggestions import Suggestion, suggest
+from polyseme.senses.explain import Explanation
+from polyseme.suggestions import Suggestion, as_frame, suggest
 from polyseme.text.calibration import Calibration
 from polyseme.text.corpora.records import Record
 from polyseme.text.examples import Examples
+from polyseme.text.explaining import explain_text
 from polyseme.text.features import TextFeatures
 from polyseme.text.fitting import Choice, fit_text_model
+from polyseme.text.known_labels import KnownLabels
 from polyseme.text.measuring import evaluate_records, share_of_right_firsts
 from polyseme.text.predictions import Predicted, batches_of, predict_batches
 from polyseme.text.problem import Pairs
@@ -45,13 +47,16 @@ from polyseme.text.text_update import update_text_model
 from polyseme.text.vocabularies.kept import KeptVocabulary
 from polyseme.training.update import Update
 
+if TYPE_CHECKING:
+    import pandas
+
 __all__ = ["Suggestion", "TextModel"]
 
 FEWEST_TO_HOLD_OUT_FROM = 20  # documents; of fewer, all are needed to learn from
 MOST_HELD_OUT = 20_000
 
 
-class TextModel(BaseEstimator):  # type: ignore[misc]
+class TextModel(KnownLabels, BaseEstimator):  # type: ignore[misc]
     """Suggests labels for texts, with probabilities; an estimator of scikit-learn's kind.
 
     `fit` reads the texts twice, in a stream, and once more for `examples`. A part of the
@@ -192,6 +197,14 @@ class TextModel(BaseEstimator):  # type: ignore[misc]
                     f"a TextModel has no attribute {name!r}; it is called {name}_."
                 )
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        shown: str = super().__repr__(N_CHAR_MAX)
+        if not hasattr(self, "classifier_"):
+            return shown
+        accuracy = self.report_.get("accuracy", {})
+        measured = f"; P@1 {accuracy['P@1']:.1f}%" if "P@1" in accuracy else ""
+        return f"{shown}{self.classifier_.trained_on}{measured}"
 
     def set_params(self, **params: Any) -> TextModel:
         """Set parameters, as in all of scikit-learn.
@@ -376,6 +389,34 @@ class TextModel(BaseEstimator):  # type: ignore[misc]
         how: dict[str, Any] = {"limit": limit, "threshold": threshold, "at_least": at_least}
         return predict_batches(lambda texts: self.suggest(texts, **how), batches_of(records))
 
+    def suggest_frame(
+        self, texts: Sequence[str], limit: int = 10, threshold: float | None = None
+    ) -> pandas.DataFrame:
+        """Return the same as a data frame of pandas; see `polyseme.suggestions.as_frame`."""
+        return as_frame(self.suggest(texts, limit, threshold))
+
+    def explain(
+        self,
+        text: str,
+        labels: Iterable[str | int] | None = None,
+        *,
+        n_labels: int = 5,
+        n_words: int = 20,
+    ) -> Explanation:
+        """Say why labels are suggested for a text, or not; ``print`` it to read it.
+
+        Parameters
+        ----------
+        text : str
+        labels : iterable of str or int, optional
+            By name, URI or number; by default the best ones.
+        n_labels : int
+            How many of the best.
+        n_words : int
+            How many words of each classifier to list at most.
+        """
+        return explain_text(self, text, labels, n_labels, n_words)
+
     def rank(
         self, texts: Sequence[str], limit: int = 10
     ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]:
@@ -437,42 +478,6 @@ class TextModel(BaseEstimator):  # type: ignore[misc]
         if threshold is None and self.label_thresholds_ is not None:
             return self.label_thresholds_
         return self.checked_threshold(threshold)
-
-    def examples_of(self, label: int, place: int | None = None) -> list[str]:
-        """Return beginnings of training texts of a label, or of one of its senses, if kept.
-
-        Parameters
-        ----------
-        label : int
-        place : int, optional
-            Which of the senses that the label is shown with, from 0; by default all texts of the
-            label.
-        """
-        return [] if self.examples_ is None else self.examples_.of(label, place)
-
-    def name_of(self, label: int) -> str:
-        """Return the name of a label that is given by number."""
-        return str(label_name(self.classifier_, label))
-
-    def uri_of(self, label: int) -> str | None:
-        """Return what the training data call a label, if that is not its name."""
-        return None if self.label_uris_ is None else str(self.label_uris_[label])
-
-    def label_numbers(self) -> dict[str, int]:
-        """Return the number of each label under its name, and under its URI if it has one."""
-        names = map(str, self.classifier_.label_names_ or ())
-        uris = map(str, self.label_uris_ or ())
-        return {**{name: i for i, name in enumerate(names)}, **{u: i for i, u in enumerate(uris)}}
-
-    def label_number(self, label: str | int) -> int:
-        """Return the number of a label that is given by name, URI or number.
-
-        Names are found as people type them, alternative ones too; see `polyseme.senses`.
-        """
-        if self.label_uris_ is not None and label in self.label_uris_:
-            return self.label_uris_.index(label)
-        search = None if self.vocabulary_ is None else self.vocabulary_.search
-        return label_number(self.classifier_, label, search=search)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Save the model as a folder of safetensors and JSON; `polyseme.load` reads it.

@@ -1,0 +1,61 @@
+"""The labels of a text model: found by name or URI, called by their names, with examples."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from polyseme.inputs.names import Names
+from polyseme.senses.slots import label_name, label_number
+from polyseme.text.examples import Examples
+from polyseme.text.vocabularies.kept import KeptVocabulary
+
+if TYPE_CHECKING:
+    from polyseme.estimators.xr_linear import XRLinear
+
+__all__ = ["KnownLabels"]
+
+
+class KnownLabels:
+    """What a trained text model knows of its labels; see `TextModel` for the attributes."""
+
+    if TYPE_CHECKING:  # a text model has them, and says so itself where it is not trained
+        classifier_: XRLinear
+        label_uris_: Names | None
+        vocabulary_: KeptVocabulary | None
+        examples_: Examples | None
+
+    def examples_of(self, label: int, place: int | None = None) -> list[str]:
+        """Return beginnings of training texts of a label, or of one of its senses, if kept.
+
+        Parameters
+        ----------
+        label : int
+        place : int, optional
+            Which of the senses that the label is shown with, from 0; by default all texts of the
+            label.
+        """
+        return [] if self.examples_ is None else self.examples_.of(label, place)
+
+    def name_of(self, label: int) -> str:
+        """Return the name of a label that is given by number."""
+        return str(label_name(self.classifier_, label))
+
+    def uri_of(self, label: int) -> str | None:
+        """Return what the training data call a label, if that is not its name."""
+        return None if self.label_uris_ is None else str(self.label_uris_[label])
+
+    def label_numbers(self) -> dict[str, int]:
+        """Return the number of each label under its name, and under its URI if it has one."""
+        names = map(str, self.classifier_.label_names_ or ())
+        uris = map(str, self.label_uris_ or ())
+        return {**{name: i for i, name in enumerate(names)}, **{u: i for i, u in enumerate(uris)}}
+
+    def label_number(self, label: str | int) -> int:
+        """Return the number of a label that is given by name, URI or number.
+
+        Names are found as people type them, alternative ones too; see `polyseme.senses`.
+        """
+        if self.label_uris_ is not None and label in self.label_uris_:
+            return self.label_uris_.index(label)
+        search = None if self.vocabulary_ is None else self.vocabulary_.search
+        return label_number(self.classifier_, label, search=search)
