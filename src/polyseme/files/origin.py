@@ -44,7 +44,7 @@ def fingerprint_of(*matrices: Any) -> str:
                 rows = sp.csr_array(part)
                 arrays = [rows.indptr.astype(np.int64), rows.indices.astype(np.int64), rows.data]
             for array in arrays:
-                found.update(memoryview(np.ascontiguousarray(array)).cast("B"))
+                found.update(np.ascontiguousarray(array).data.cast("B"))
     return f"sha256:{found.hexdigest()}"
 
 
