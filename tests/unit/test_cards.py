@@ -6,7 +6,7 @@ import pytest
 
 import polyseme
 from polyseme import TextModel, XRLinear
-from polyseme.cards import model_card, write_card
+from polyseme.cards import _cell, model_card, write_card
 from polyseme.demo import make_corpus
 from polyseme.files.origin import Fingerprint, fingerprint_of
 from polyseme.tagger import tagger_for
@@ -34,8 +34,19 @@ def test_a_card_has_figures_senses_limits_and_all_settings(model):
     assert f"{100 * report['threshold']['without_label']:.1f} |" in card
     assert "beginnings of some of the texts" in card
     assert origin["fingerprint"] in card
-    for name in (*model.classifier_.get_params(), "ngrams", "held_out", "keep_data"):
+    lasting = set(model.classifier_.get_params()) - set(model.classifier_.of_the_machine)
+    for name in (*lasting, "ngrams", "held_out", "keep_data"):
         assert f"| {name} | " in card, name
+    assert f"| C | {model.classifier_.C_:g}, chosen by the data |" in card
+
+
+def test_names_of_labels_cannot_break_a_card():
+    texts = [f"{word} {i}" for i in range(6) for word in ("cat", "dog")]
+    classifier = XRLinear(**SMALL)
+    model = TextModel(classifier=classifier, held_out=0, verbose=0)
+    model.fit(texts, [["a | <b>"], ["c\nd"]] * 6)
+    assert _cell("a | <b>\nc") == "a \\| &lt;b&gt; c"
+    assert model_card(tagger_for(model), "pets").count("\n## ") == 5
 
 
 def test_a_card_of_a_model_of_matrices_says_what_is_known():
