@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import html
 import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -188,16 +189,29 @@ def _training(tagger: Tagger) -> Iterable[str]:
     versions = origin.pop("versions", {})
     facts = {
         "trained": origin.get("trained_at"),
+        "updated": origin.get("updated_at"),
         "data": origin.get("data"),
         "fingerprint of the data": origin.get("fingerprint"),
         "versions": ", ".join(f"{name} {version}" for name, version in versions.items()),
     }
     known = [[name, value] for name, value in facts.items() if value]
-    settings = {**tagger.sizes()["parameters"], **tagger.settings_of_texts()}
+    classifier = tagger.classifier
+    settings = {
+        name: value
+        for name, value in {**classifier.get_params(), **tagger.settings_of_texts()}.items()
+        if name not in classifier.of_the_machine
+    }
+    chosen = {
+        name: f"{value:g}, chosen by the data" for name, value in classifier.chosen().items()
+    }
+    rows = [
+        [name, chosen[name] if value is None and name in chosen else repr(value)]
+        for name, value in settings.items()
+    ]
     return [
         *([_table(["", ""], known)] if known else []),
         "All settings:",
-        _table(["Setting", "Value"], [[name, repr(value)] for name, value in settings.items()]),
+        _table(["Setting", "Value"], rows),
     ]
 
 
@@ -207,7 +221,7 @@ def _table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def _cell(text: str) -> str:
-    return " ".join(str(text).replace("|", "\\|").split())
+    return " ".join(html.escape(str(text), quote=False).replace("|", "\\|").split())
 
 
 def _bullets(sentences: Iterable[str]) -> str:

@@ -30,6 +30,7 @@ def push(
     *,
     private: bool = False,
     message: str | None = None,
+    endpoint: str | None = None,
 ) -> str:
     """Put a saved model on a hub, with a model card; one that is there is replaced.
 
@@ -42,6 +43,8 @@ def push(
         Whether a new repository is for its owner only.
     message : str, optional
         What to say of this version.
+    endpoint : str, optional
+        The address of another hub.
 
     Returns
     -------
@@ -51,7 +54,7 @@ def push(
     hub = _library()
     folder = Path(path)
     write_card(folder, open_tagger(folder))
-    api = hub.HfApi()
+    api = hub.HfApi(endpoint=endpoint)
     say = f"cannot put {folder} on the hub as {name}"
     _ask(say, lambda: api.create_repo(name, private=private, exist_ok=True, repo_type="model"))
     done = _ask(
@@ -68,7 +71,13 @@ def push(
     return str(getattr(done, "repo_url", None) or name)
 
 
-def pull(name: str, path: str | os.PathLike[str], *, revision: str | None = None) -> None:
+def pull(
+    name: str,
+    path: str | os.PathLike[str],
+    *,
+    revision: str | None = None,
+    endpoint: str | None = None,
+) -> None:
     """Fetch a model from a hub into a new folder; what arrives is checked first.
 
     Parameters
@@ -79,6 +88,8 @@ def pull(name: str, path: str | os.PathLike[str], *, revision: str | None = None
         A folder that is new or empty.
     revision : str, optional
         A branch, a tag or a commit; by default the newest.
+    endpoint : str, optional
+        The address of another hub.
     """
     hub = _library()
     folder = Path(path).absolute()
@@ -89,7 +100,7 @@ def pull(name: str, path: str | os.PathLike[str], *, revision: str | None = None
         place = Path(beside) / "model"
         _ask(
             f"cannot fetch {name} from the hub",
-            lambda: hub.snapshot_download(
+            lambda: hub.HfApi(endpoint=endpoint).snapshot_download(
                 name, revision=revision, local_dir=place, allow_patterns=list(FILES)
             ),
         )

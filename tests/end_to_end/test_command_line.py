@@ -21,7 +21,7 @@ from tests.end_to_end.command_line import (
     write_data,
 )
 
-VERBS = ("demo", "train", "predict", "evaluate", "senses", "info")
+VERBS = ("demo", "init", "train", "predict", "evaluate", "senses", "info", "push", "pull")
 
 
 # Help

@@ -52,6 +52,27 @@ def test_train_on_a_csv_file_just_works_and_reports(articles, tmp_path):
     assert polyseme.load(tmp_path / "m").reading_["text_columns"] == ["title", "body"]
 
 
+def test_a_model_folder_has_a_card_and_knows_its_data(text_model, articles):
+    card = (text_model / "README.md").read_text()
+    assert "| data | articles.csv |" in card
+    assert "## Limits" in card
+    assert polyseme.load(text_model).origin_["data"] == "articles.csv"
+
+
+def test_train_takes_all_settings_from_a_file(articles, tmp_path):
+    config = tmp_path / "all.toml"
+    succeed("init", config, "--method", "bonsai")
+    assert "is there already" in refuse("init", config)
+    text = config.read_text().replace("# max_leaf_size = 100", "max_leaf_size = 16")
+    text = text.replace('# ngrams = "1-2"', "ngrams = 1").replace("# no_held", "no_held")
+    config.write_text(text.replace("no_held_out = false", "no_held_out = true"))
+    succeed("train", articles, "-o", tmp_path / "m", "--config", config, "--threads=2")
+    model = polyseme.load(tmp_path / "m")
+    assert type(model.classifier_).__name__ == "Bonsai"
+    assert model.classifier_.max_leaf_size == 16
+    assert (model.features_.ngram_range, model.held_out) == ((1, 1), 0)
+
+
 def test_train_as_json_has_the_whole_report(articles, tmp_path):
     out = succeed(
         "train", articles, "-o", tmp_path / "m", *SMALL, "--json", "--precision", 0.7, "--no-refit"

@@ -37,7 +37,8 @@ def config_text(method: str) -> str:
         if parameter.default is not None:
             default = parameter.default
             value = _toml(bool(default) if parameter.kind is bool else default)
-        lines += [*_explained(parameter.help), f"# {parameter.name} = {value}", ""]
+        about = parameter.help or "See the documentation of the method."
+        lines += [*_explained(about), f"# {parameter.name} = {value}", ""]
     lines += ["", "# For texts; data that are matrices have no use for it.", "[texts]", ""]
     for option in text_options():
         lines += [*_explained(option.help or ""), f"# {option.name} = {_default_of(option)}", ""]
@@ -107,13 +108,16 @@ def _default_of(option: click.Option) -> str:
     """Return the default that the help of an option ends with, else what it stands for."""
     if option.is_flag:
         return "false"
-    said = re.search(r"\[([\w.-]+)[^\]]*\]$", option.help or "")
-    if said is None:
-        shown = json.dumps(option.metavar or option.type.name.upper())
-        return f"[{shown}]" if option.multiple else shown
     is_number = isinstance(option.type, click.types.IntParamType | click.types.FloatParamType)
-    number = said.group(1).split(",")[0]
-    return number if is_number else json.dumps(said.group(1))
+    said = re.search(r"\[([\w.-]+)[^\]]*\]$", option.help or "")
+    if said is not None:
+        shown = said.group(1)
+    elif isinstance(option.type, click.Choice):
+        shown = "|".join(option.type.choices)
+    else:
+        shown = option.metavar or ""
+    shown = shown if is_number else json.dumps(shown)
+    return f"[{shown}]" if option.multiple else shown
 
 
 def _toml(value: Any) -> str:

@@ -87,7 +87,9 @@ class Parameter:
 
 def parameters_of(estimator: type) -> list[Parameter]:
     """Read the parameters of an estimator's ``__init__``, in its order."""
-    described = _described_parameters(inspect.getdoc(estimator) or "")
+    described: dict[str, str] = {}
+    for one in reversed(estimator.__mro__):  # a class says only what differs from those above it
+        described |= _described_parameters(inspect.cleandoc(one.__doc__ or ""))
     return [
         Parameter(name, argument.default, _kind_of(argument), described.get(name, ""))
         for name, argument in inspect.signature(estimator).parameters.items()

@@ -30,6 +30,7 @@ def info(model: Path, n_threads: int | None, seed: int, as_json: bool) -> None:
     added, texts = tagger.added_since_training, tagger.about_texts()
     if as_json:
         updates = {"chosen": chosen, "updates": tagger.classifier.updates_, "seconds": seconds}
+        updates["origin"] = tagger.origin
         of_texts = {"text": texts} if texts else {}
         print_json({"model": str(model), "n_bytes": n_bytes, **about, **updates, **of_texts})
         return
@@ -51,6 +52,9 @@ def info(model: Path, n_threads: int | None, seed: int, as_json: bool) -> None:
         ("ambiguous labels", described_senses(about["senses"])),
         ("size on disk", f"{n_bytes / 1e6:,.1f} MB"),
     ]
+    for name, key in (("trained", "trained_at"), ("updated", "updated_at"), ("data", "data")):
+        if tagger.origin.get(key):
+            rows.append((name, tagger.origin[key]))
     if added is not None:
         rows.append(("added since training", _counted(added, "{} and {}")))
     if texts:

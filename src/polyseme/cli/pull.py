@@ -23,11 +23,13 @@ __all__ = ["pull"]
     help="New folder for the model; by default the last part of NAME.",
 )
 @click.option("--revision", metavar="TEXT", help="A branch, a tag or a commit. [the newest]")
+@click.option("--endpoint", metavar="URL", help="Address of another hub.")
 @common_options(threads=False)
 def pull(
     name: str,
     output: Path | None,
     revision: str | None,
+    endpoint: str | None,
     n_threads: int | None,
     seed: int,
     as_json: bool,
@@ -39,7 +41,7 @@ def pull(
     """
     folder = Path(name.rsplit("/", 1)[-1]) if output is None else output
     with Progress() as progress, progress.phase("Fetching the model"):
-        hub.pull(name, folder, revision=revision)
+        hub.pull(name, folder, revision=revision, endpoint=endpoint)
     if as_json:
         print_json({"model": str(folder), "name": name})
     else:

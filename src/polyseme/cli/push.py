@@ -18,12 +18,14 @@ __all__ = ["push"]
 @click.argument("name")
 @click.option("--private", is_flag=True, help="A new repository is for its owner only.")
 @click.option("--message", metavar="TEXT", help="What to say of this version.")
+@click.option("--endpoint", metavar="URL", help="Address of another hub.")
 @common_options(threads=False)
 def push(
     model: Path,
     name: str,
     private: bool,
     message: str | None,
+    endpoint: str | None,
     n_threads: int | None,
     seed: int,
     as_json: bool,
@@ -31,10 +33,10 @@ def push(
     """Put a model on a hub, with a model card.
 
     NAME is what it is called there, such as somebody/articles. huggingface_hub does the
-    talking: log in by its "hf auth login" first; HF_ENDPOINT names another hub.
+    talking: log in by its "hf auth login" first.
     """
     with Progress() as progress, progress.phase("Sending the model"):
-        where = hub.push(model, name, private=private, message=message)
+        where = hub.push(model, name, private=private, message=message, endpoint=endpoint)
     if as_json:
         print_json({"model": str(model), "name": name, "where": where})
     else:

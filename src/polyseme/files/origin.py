@@ -14,7 +14,7 @@ import scipy.sparse as sp
 
 from polyseme.files.stored_model import StoredModel
 
-__all__ = ["Fingerprint", "fingerprint_of", "origin_now", "stored_origin"]
+__all__ = ["Fingerprint", "fingerprint_of", "now", "origin_now", "stored_origin"]
 
 PACKAGES = ("polyseme", "numpy", "scipy", "scikit-learn")
 
@@ -44,8 +44,13 @@ def fingerprint_of(*matrices: Any) -> str:
                 rows = sp.csr_array(part)
                 arrays = [rows.indptr.astype(np.int64), rows.indices.astype(np.int64), rows.data]
             for array in arrays:
-                found.update(memoryview(np.ascontiguousarray(array)).cast("B"))
+                found.update(np.ascontiguousarray(array).data.cast("B"))
     return f"sha256:{found.hexdigest()}"
+
+
+def now() -> str:
+    """Return date and time, UTC."""
+    return datetime.now(timezone.utc).isoformat(timespec="seconds")
 
 
 def origin_now(data: str | None = None, fingerprint: str | None = None) -> dict[str, Any]:
@@ -64,7 +69,7 @@ def origin_now(data: str | None = None, fingerprint: str | None = None) -> dict[
         except metadata.PackageNotFoundError:
             versions[package] = "unknown"
     return {
-        "trained_at": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        "trained_at": now(),
         "data": data,
         "fingerprint": fingerprint,
         "versions": versions,
@@ -77,7 +82,7 @@ def stored_origin(stored: StoredModel) -> dict[str, Any]:
     versions = origin.get("versions", {}) if isinstance(origin, dict) else None
     if not isinstance(versions, dict):
         raise stored.damaged("its origin is not one")
-    said = [origin.get(name) for name in ("trained_at", "data", "fingerprint")]
+    said = [origin.get(name) for name in ("trained_at", "updated_at", "data", "fingerprint")]
     if not all(one is None or isinstance(one, str) for one in (*said, *versions.values())):
         raise stored.damaged("its origin is not one")
     return dict(origin)

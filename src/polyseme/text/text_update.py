@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import clone
 
+from polyseme.files.origin import now
 from polyseme.inputs.documents import Documents
 from polyseme.inputs.names import Names
 from polyseme.inputs.sparse_rows import SparsePattern
@@ -107,6 +108,7 @@ def update_text_model(
             *reasons,
             f"{unknown.share:.0%} of the words of the new texts are unknown to the model.",
         )
+    model.origin_ = {**model.origin_, "updated_at": now()}
     if model.label_thresholds_ is not None:
         n_more = classifier.n_labels_ - len(model.label_thresholds_)
         more = np.full(n_more, model.threshold_)
