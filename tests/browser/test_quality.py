@@ -18,7 +18,8 @@ def test_quality_shows_f1_frequencies_reliability_and_reach(visit, store):
     page = visit("quality")
     cut = store.current().tagger.report["threshold"]
     expect(page.locator("#figures")).to_contain_text(re.compile(r"\d+\.\d%\s*F1"))
-    expect(page.get_by_text(f"back to {100 * cut['threshold']:.0f}%")).to_be_visible()
+    back = page.locator("#panel-quality").get_by_text(f"back to {100 * cut['threshold']:.0f}%")
+    expect(back).to_be_visible()
     expect(page.get_by_role("img", name=re.compile("Reliability diagram"))).to_be_visible()
     expect(page.get_by_role("img", name=re.compile("Precision and recall by"))).to_be_visible()
     expect(page.locator(".reliability .point").nth(1)).to_be_attached()

@@ -318,8 +318,13 @@ def test_openapi_says_that_a_token_is_needed(store):
         assert get(client, "/openapi.json")["security"] == [{"token": []}]
 
 
-def test_no_page_loads_scripts_from_elsewhere(client):
-    assert client.get("/docs").status_code == 404
+def test_the_page_of_the_api_loads_nothing_from_elsewhere(client):
+    response = client.get("/docs")
+    assert "//" not in response.text.replace("<!doctype html>", "")
+    assert (
+        response.headers["content-security-policy"]
+        == client.get("/").headers["content-security-policy"]
+    )
     assert client.get("/redoc").status_code == 404
 
 

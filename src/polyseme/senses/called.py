@@ -15,7 +15,7 @@ from polyseme.senses.slots import label_name
 if TYPE_CHECKING:
     from polyseme.estimators.partitioned import PartitionedClassifier as Model
 
-__all__ = ["sense_name", "telling"]
+__all__ = ["is_code", "sense_name", "telling"]
 
 N_IN_NAME = 2  # labels, or words, that a sense is called by
 N_CONSIDERED = 50
@@ -79,7 +79,7 @@ def _worth_naming(excess: list[tuple[int, float]]) -> list[int]:
 
 def _called(labels: list[str | int], features: list[str | int], but: str | int) -> str:
     features = [name for name in features if not _is_same(name, but)]
-    readable = [str(name) for name in (*labels, *features) if not _is_code(name)]
+    readable = [str(name) for name in (*labels, *features) if not is_code(name)]
     codes = _spoken("label", labels) or _spoken("feature", features)
     return ", ".join(_without_repeats(readable or codes)[:N_IN_NAME]) or THE_REST
 
@@ -105,7 +105,7 @@ def _is_same(name: str | int, other: str | int) -> bool:
     return isinstance(name, str) and name.casefold() == str(other).casefold()
 
 
-def _is_code(name: str | int) -> bool:
+def is_code(name: str | int) -> bool:
     """Return whether a name says nothing to people: a number, an address, or 'gnd:4020588-5'."""
     if not isinstance(name, str) or "://" in name:
         return True

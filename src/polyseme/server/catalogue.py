@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from polyseme.machine.run import Run
-from polyseme.senses.called import sense_name
+from polyseme.senses.called import is_code, sense_name
 from polyseme.senses.describe import Sense
 from polyseme.senses.label_list import LabelSummary
 from polyseme.senses.plane import plane_of
@@ -188,7 +188,8 @@ class Catalogue:
         for node, words in enumerate(level_words(self._model, level, CAPTION_WORDS)):
             below, at_home = found[node]
             elsewhere = at_home < most_at_home[below]
-            largest = below[np.lexsort((below, -at_home, elsewhere))[:n_named]]
+            order = np.lexsort((below, -at_home, elsewhere, self._says_nothing[below]))
+            largest = below[order[:n_named]]
             nodes.append(
                 {
                     "node": node,
@@ -198,6 +199,12 @@ class Catalogue:
                 }
             )
         return nodes
+
+    @cached_property
+    def _says_nothing(self) -> npt.NDArray[np.bool_]:
+        """Which labels have no name that says something to people, shape (n_labels,)."""
+        names = map(self._tagger.label_name, range(self._model.n_labels_))
+        return np.fromiter(map(is_code, names), np.bool_, self._model.n_labels_)
 
     # The plane
 

@@ -124,5 +124,5 @@ async function fly(outer, inner, [x, y, w, h], width, height, way) {
 
 export const topicItem = ({ label, name, n_documents: n, n_senses: nSenses }, hue, isFound) => ({
   kind: "topic", key: `topic-${label}`, label, title: String(name), value: Math.sqrt(1 + n), n, hue, isFound,
-  said: count(n, "text") + (nSenses > 1 ? `, ${count(nSenses, "meaning")}` : ""), light: nSenses > 1 ? 82 : 92,
+  said: count(n, "text") + (nSenses > 1 ? `, ${count(nSenses, "meaning")}` : ""), light: nSenses > 1 ? 82 : 93 - 3 * (label % 3),
 });

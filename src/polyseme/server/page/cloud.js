@@ -1,6 +1,6 @@
 // The cloud: every topic is a point, and topics that words speak for alike lie near each other.
 
-import { isStill, make } from "./dom.js";
+import { isCode, isStill, make } from "./dom.js";
 import { quadtree, select, zoom, zoomIdentity } from "./vendor/d3.js";
 
 const MOST_CIRCLES = 4000; // points in sight from which on pixels are drawn instead
@@ -15,6 +15,8 @@ export class Cloud {
     this.indexOf = new Map(plane.labels.map((label, i) => [label, i]));
     this.x = Float32Array.from(plane.x);
     this.y = Float32Array.from(plane.y);
+    const all = Array.from({ length: this.n }, (_, i) => i), readable = all.filter((i) => !isCode(plane.names[i]));
+    this.named = readable.length ? readable : all;
     this.chosen = null;
     this.transform = zoomIdentity;
     this.points = make("canvas", { role: "img", "aria-label": "Every topic as a point; use the search above to find one" });
@@ -39,7 +41,7 @@ export class Cloud {
     });
     this.scheme = matchMedia("(prefers-color-scheme: dark)");
     this.scheme.addEventListener("change", () => this.resize());
-    this.tree = quadtree(Array.from({ length: this.n }, (_, i) => i), (i) => this.x[i], (i) => this.y[i]);
+    this.tree = quadtree(all, (i) => this.x[i], (i) => this.y[i]);
     this.resize();
   }
 
@@ -91,7 +93,7 @@ export class Cloud {
   drawPixels() {
     const { wide, high, left, top } = this.view(), { ratio, pixels, x, y, colours, n } = this;
     const width = this.points.width, height = this.points.height;
-    const size = Math.max(1, Math.round(ratio * (this.transform.k > 2 ? 2 : n > 20_000 ? 1 : 2)));
+    const size = Math.max(1, Math.round(ratio * (this.transform.k > 2 ? 2 : n > 60_000 ? 1 : 2)));
     const a = wide * ratio, b = left * ratio, c = high * ratio, d = top * ratio;
     const inSight = [];
     pixels.fill(this.ground);
@@ -134,6 +136,7 @@ export class Cloud {
     const taken = [];
     const write = (words, x, y, colour = this.ink) => {
       const name = words.length > 34 ? `${words.slice(0, 33)}…` : words, half = context.measureText(name).width / 2 + 5;
+      x = Math.max(half, Math.min(this.width - half, x)); // whole names, also at the edge
       if (taken.some((box) => Math.abs(box.x - x) < box.half + half && Math.abs(box.y - y) < 17)) return false;
       taken.push({ x, y, half });
       context.strokeStyle = this.paper;
@@ -144,9 +147,10 @@ export class Cloud {
     };
     this.drawChosen(context, write);
     const most = Math.min(MOST_CAPTIONS, Math.round((this.width * this.height) / 9000));
-    for (let i = 0, written = 0; i < Math.min(this.n, SCANNED) && written < most; i += 1) {
+    for (let at = 0, written = 0; at < Math.min(this.named.length, SCANNED) && written < most; at += 1) {
+      const i = this.named[at];
       const x = left + wide * this.x[i], y = top + high * this.y[i];
-      if (x > 30 && x < this.width - 30 && y > 16 && y < this.height - 6 && write(String(this.plane.names[i]), x, y - 6)) written += 1;
+      if (x > 0 && x < this.width && y > 16 && y < this.height - 6 && write(String(this.plane.names[i]), x, y - 6)) written += 1;
     }
   }
 

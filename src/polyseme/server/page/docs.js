@@ -5,7 +5,6 @@ specification.servers = [{ url: new URL(".", location.href).pathname.replace(/\/
 globalThis.SwaggerUIBundle({
   spec: specification,
   dom_id: "#swagger-ui",
-  deepLinking: true,
   defaultModelsExpandDepth: 0,
   validatorUrl: null,
 });

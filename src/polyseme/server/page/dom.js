@@ -29,6 +29,13 @@ export function count(n, one, many = `${one}s`) {
 
 export const percent = (share, digits = 0) => `${(100 * share).toFixed(digits)}%`;
 
+// Whether a name says nothing to people, as "gnd:4020588-5" does; the server knows these alike.
+export function isCode(name) {
+  if (typeof name !== "string" || name.includes("://")) return true;
+  const own = name.replace(/^\w+:(?=\S)/, "");
+  return (own.match(/\d/g)?.length ?? 0) >= 3 && !/\p{L}{2}/u.test(own);
+}
+
 // Nothing is ever quite sure.
 export const sure = (share) => (share > 0.99 ? "over 99% sure" : `${percent(share)} sure`);
 

@@ -60,6 +60,7 @@ export function show(argument) {
       find("map-picture").classList.remove("cloud");
     }
     if (tree === null) {
+      find("map-picture").replaceChildren(busy("Looking at all topics."));
       const found = await get("tree", { links: 0 }, signal);
       if (!isCurrent()) return;
       tree = new Tree(found);

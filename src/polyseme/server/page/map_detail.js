@@ -31,13 +31,15 @@ export function show(tree, place, label) {
       return;
     }
     const { words, labels, n_labels: n } = tree.about(place);
-    const inside = tree.isLast(place) ? (await get(`clusters/${place.node}`, { limit: MOST_TOPICS }, signal)).labels : labels;
-    if (!isCurrent()) return;
-    put(make("h3", {}, tree.title(place)),
+    const say = (inside) => put(make("h3", {}, tree.title(place)),
       make("p", { class: "quiet" }, `${count(n, "topic")}${tree.isLast(place) ? "" : ` in ${count(tree.children(place).length, "area")}`}.`),
       make("h4", {}, "Words that lead here"),
       words.length ? make("ul", { class: "plain chips" }, words.map((word) => make("li", {}, make("span", { class: "chip" }, word)))) : make("p", { class: "quiet" }, "None are known."),
       make("h4", {}, n > inside.length ? "Some of its topics" : "Its topics"), topicList(inside));
+    say(labels);
+    if (!tree.isLast(place)) return;
+    const answer = await get(`clusters/${place.node}`, { limit: MOST_TOPICS }, signal);
+    if (isCurrent()) say(answer.labels);
   });
 }
 

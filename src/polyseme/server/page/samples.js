@@ -3,7 +3,7 @@
 import { chosen, get } from "./api.js";
 import { find, make } from "./dom.js";
 
-const N_TOPICS = 3, N_SAMPLES = 6;
+const N_TOPICS = 3, N_SAMPLES = 6, MOST_LETTERS = 36;
 let tell, offeredFor = null;
 
 export function begin(told) {
@@ -26,12 +26,12 @@ export async function offer() {
     const details = await Promise.all(labels.map((one) => get(`labels/${one.label}`)));
     if (offeredFor !== model) return;
     const offered = details.flatMap((one) => (one.senses.length
-      ? one.senses.map((sense) => ({ caption: `${one.name}: ${sense.name}`, text: sense.examples[0] }))
+      ? one.senses.map((sense) => ({ caption: `${one.name}: ${sense.name.split(",")[0]}`, text: sense.examples[0] }))
       : [{ caption: String(one.name), text: one.examples[0] }])).filter((one) => one.text).slice(0, N_SAMPLES);
     place.hidden = offered.length === 0;
     place.replaceChildren(make("span", { class: "quiet" }, "Samples"), ...offered.map(({ caption, text }) => make("button", {
       type: "button", class: "chip sample", title: text, onclick: () => tell.use(text),
-    }, caption.length > 44 ? `${caption.slice(0, 43)}…` : caption)));
+    }, caption.length > MOST_LETTERS ? `${caption.slice(0, MOST_LETTERS - 1)}…` : caption)));
   } catch (error) {
     tell.showProblem(error);
   }
