@@ -66,7 +66,7 @@ def _address(method: str, path: str, operation: dict[str, Any], schemas: dict[st
 
 def _object(name: str, schema: dict[str, Any]) -> str:
     required = schema.get("required", ())
-    rows = [
+    rows: list[tuple[str, ...]] = [
         (
             f"`{field}`",
             _type(of_field),
@@ -103,7 +103,8 @@ def _default(schema: dict[str, Any], is_required: bool) -> str:
 
 
 def _resolved(schema: dict[str, Any], schemas: dict[str, Any]) -> dict[str, Any]:
-    return schemas.get(schema.get("$ref", "").rpartition("/")[2], schema)
+    found: dict[str, Any] = schemas.get(schema.get("$ref", "").rpartition("/")[2], schema)
+    return found
 
 
 def _json(example: Any) -> str:
