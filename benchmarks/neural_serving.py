@@ -13,9 +13,10 @@ import http.client
 import json
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from dataclasses import dataclass, field
 from importlib.metadata import version
 from itertools import islice
 from pathlib import Path
@@ -117,8 +118,9 @@ def latency(folders: dict[str, Path], options: argparse.Namespace) -> dict[str, 
     models = {name: polyseme.load(folders[name], n_jobs=options.threads) for name in names}
     for part, own in parts.items():
         asks = {name: asking(models[name]) for name in names}
-        for name, seconds in in_turns(asks, own, options.rounds).items():
-            found[part][name] = {"in process": described(seconds)}
+        for name, taken in in_turns(asks, own, options.rounds).items():
+            busy = {"processor_ms": round(1000 * taken.processor / len(taken.texts), 2)}
+            found[part][name] = {"in process": {**described(taken.texts), **busy}}
     models.clear()
     with ExitStack() as stack:
         urls = {
@@ -136,9 +138,9 @@ def latency(folders: dict[str, Path], options: argparse.Namespace) -> dict[str, 
         for part, own in parts.items():
             for n_clients in options.clients:
                 asks = {name: asking_over_http(url, n_clients) for name, url in urls.items()}
-                for name, seconds in in_turns(asks, own, options.rounds).items():
+                for name, taken in in_turns(asks, own, options.rounds).items():
                     clients = f"{n_clients} client{'' if n_clients == 1 else 's'}"
-                    found[part][name][f"HTTP, {clients}"] = described(seconds)
+                    found[part][name][f"HTTP, {clients}"] = described(taken.texts)
     for part, of_part in found.items():
         ways = list(next(iter(of_part.values())))
         rows = [
@@ -150,6 +152,14 @@ def latency(folders: dict[str, Path], options: argparse.Namespace) -> dict[str, 
 
 
 Asking = Callable[[Sequence[str]], list[float]]
+
+
+@dataclass
+class Taken:
+    """Seconds of each text, and of this process' processors for all of them."""
+
+    texts: list[float] = field(default_factory=list)
+    processor: float = 0.0
 
 
 def asking(model: TextModel) -> Asking:
@@ -192,16 +202,16 @@ def asking_over_http(url: str, n_clients: int) -> Asking:
     return ask
 
 
-def in_turns(
-    asks: dict[str, Asking], texts: Sequence[str], n_rounds: int
-) -> dict[str, list[float]]:
+def in_turns(asks: Mapping[str, Asking], texts: Sequence[str], n_rounds: int) -> dict[str, Taken]:
     """Ask all models about a part of the texts, then about the next: a slow moment hits each."""
-    taken: dict[str, list[float]] = {name: [] for name in asks}
+    taken = {name: Taken() for name in asks}
     for part in np.array_split(np.arange(len(texts)), n_rounds):
         own = [texts[i] for i in part]
         for name, ask in asks.items():
             ask(own[-N_WARM:])  # not counted, and not the first to be asked about
-            taken[name] += ask(own)
+            began = time.process_time()
+            taken[name].texts += ask(own)
+            taken[name].processor += time.process_time() - began
     return taken
 
 
