@@ -85,6 +85,13 @@ class Progress:
             self._bars.stop()
             self._bars = None
 
+    def say(self, text: str) -> None:
+        """Say something that stays on the terminal, if bars are shown there."""
+        if self._bars is not None:
+            from rich.text import Text
+
+            self._bars.console.print(Text(text))
+
     @contextmanager
     def phase(self, name: str, total: int | None = None) -> Iterator[Callable[[int], None]]:
         """Time a phase; yields a function that is told how much of `total` is done so far.

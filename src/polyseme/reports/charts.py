@@ -6,12 +6,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 from typing import NamedTuple
 
-__all__ = ["Point", "grouped_bars", "horizontal_bars", "unit_square"]
+__all__ = ["Point", "grouped_bars", "unit_square"]
 
 WIDTH, HEIGHT = 520, 300
 LEFT, RIGHT, TOP, BOTTOM = 52, 14, 14, 50
 TICKS = (0, 0.25, 0.5, 0.75, 1)
-ROW = 26  # pixels of a horizontal bar
 
 
 class Point(NamedTuple):
@@ -49,7 +48,7 @@ def grouped_bars(
             )
         parts.append(_text(middle, HEIGHT - BOTTOM + 18, group, "tick middle"))
     parts.append(_text((LEFT + WIDTH - RIGHT) / 2, HEIGHT - 8, caption, "axis middle"))
-    return _svg(WIDTH, HEIGHT, parts, caption)
+    return _svg(parts, caption)
 
 
 def unit_square(
@@ -73,29 +72,7 @@ def unit_square(
             f'<circle class="point" cx="{_x(x):.1f}" cy="{_y(y):.1f}" r="{radius:.1f}">'
             f"<title>{escape(said)}</title></circle>"
         )
-    return _svg(WIDTH, HEIGHT, parts, f"{y_name} by {x_name}")
-
-
-def horizontal_bars(rows: Sequence[tuple[str, float, str]], name: str) -> str:
-    """Draw a bar for each row.
-
-    Parameters
-    ----------
-    rows : sequence of (str, float, str)
-        What it is, how long the bar is, and what stands behind it.
-    """
-    most = max((length for _, length, _ in rows), default=0) or 1
-    begin, room = 250, WIDTH - 250 - 70
-    parts = []
-    for i, (what, length, said) in enumerate(rows):
-        y, wide = i * ROW, room * length / most
-        parts += [
-            _text(begin - 10, y + 17, what, "label end"),
-            f'<rect class="series-0" x="{begin}" y="{y + 5}" width="{max(1, wide):.1f}" '
-            f'height="{ROW - 10}" rx="2"/>',
-            _text(begin + wide + 8, y + 17, said, "tick"),
-        ]
-    return _svg(WIDTH, max(1, len(rows)) * ROW, parts, name)
+    return _svg(parts, f"{y_name} by {x_name}")
 
 
 def _axes(x_name: str, y_name: str, *, x_ticks: bool = True) -> Iterator[str]:
@@ -123,8 +100,8 @@ def _text(x: float, y: float, text: str, kind: str) -> str:
     return f'<text class="{kind}" x="{x:.1f}" y="{y:.1f}">{escape(text)}</text>'
 
 
-def _svg(width: int, height: int, parts: Iterable[str], name: str) -> str:
+def _svg(parts: Iterable[str], name: str) -> str:
     return (
-        f'<svg viewBox="0 0 {width} {height}" role="img" aria-label="{escape(name)}">'
+        f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(name)}">'
         f"{''.join(parts)}</svg>"
     )

@@ -11,13 +11,18 @@ from pathlib import Path
 from typing import Any
 
 from polyseme.files.whole_files import written_beside
-from polyseme.reports.charts import Point, grouped_bars, horizontal_bars, unit_square
+from polyseme.reports.charts import Point, grouped_bars, unit_square
 from polyseme.tagger import Tagger, tagger_for
 
 __all__ = ["check_report_path", "write_report"]
 
 N_AMBIGUOUS = 15
 ENDINGS = (".html", ".htm")
+MEASURES = {
+    "P": "precision (P)",
+    "R": "recall (R)",
+    "PSP": "PSP: rare labels count more",
+}
 POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 
@@ -106,8 +111,7 @@ def _sections(tagger: Tagger, seconds: Mapping[str, float]) -> Iterator[str]:
         said = "No documents were held out of this training, so nothing was measured."
         yield _section("Accuracy", said, "")
     yield _about_senses(tagger)
-    rows = [(phase, taken, f"{taken:.1f} s") for phase, taken in seconds.items()]
-    yield _section("What it took", "Seconds of each phase.", horizontal_bars(rows, "Seconds"))
+    yield _section("What it took", "Seconds of each phase.", _bars(seconds))
     yield _section("The model", "", _table(("", ""), _about_model(tagger), n_text=2))
 
 
@@ -115,7 +119,10 @@ def _about_accuracy(report: Mapping[str, Any]) -> Iterator[str]:
     figures = report["accuracy"]
     ks = sorted({int(name.split("@")[1]) for name in figures})
     measures = list(dict.fromkeys(name.split("@")[0] for name in figures))
-    rows = [[one, *(_percent(figures.get(f"{one}@{k}")) for k in ks)] for one in measures]
+    rows = [
+        [MEASURES.get(one, one), *(_percent(figures.get(f"{one}@{k}")) for k in ks)]
+        for one in measures
+    ]
     yield _section(
         "Accuracy",
         f"In percent, on {report['n_documents']:,} documents that were held out of training.",
@@ -254,6 +261,17 @@ def _table(
     head = f"<thead>{cells(columns, 'th')}</thead>" if any(columns) else ""
     body = "".join(cells(row, "td") for row in rows)
     return f'<div class="scroll"><table>{head}<tbody>{body}</tbody></table></div>'
+
+
+def _bars(seconds: Mapping[str, float]) -> str:
+    """Lay out what each phase took, with a bar for each."""
+    longest = max(seconds.values(), default=0) or 1
+    rows = "".join(
+        f'<tr><td>{escape(phase)}</td><td class="number">{taken:.1f}</td>'
+        f'<td class="bar"><i style="width: {100 * taken / longest:.1f}%"></i></td></tr>'
+        for phase, taken in seconds.items()
+    )
+    return f"<table><tbody>{rows}</tbody></table>"
 
 
 def _percent(figure: float | None) -> str:

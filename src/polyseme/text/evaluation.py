@@ -20,7 +20,15 @@ from polyseme.text.calibration import (
     reliability,
 )
 
-__all__ = ["N_RANKED", "Judged", "by_label_frequency", "choose_cut", "cross_checked", "figures_of"]
+__all__ = [
+    "N_RANKED",
+    "Judged",
+    "accuracy_so_far",
+    "by_label_frequency",
+    "choose_cut",
+    "cross_checked",
+    "figures_of",
+]
 
 N_RANKED = 50  # labels a document that are judged and calibrated on
 FREQUENCIES = (0, 1, 3, 10, 30, 100, 300, 1000, 10_000)
@@ -170,6 +178,18 @@ def by_label_frequency(
         for i, least in enumerate(FREQUENCIES)
         if n_true[i] or n_suggested[i]
     ]
+
+
+def accuracy_so_far(report: dict[str, Any]) -> str:
+    """Return the first figures as a small table, for whoever waits for the rest of a training."""
+    ks, figures = (1, 3, 5), report["accuracy"]
+    lines = [
+        f"Held out: {report['n_documents']:,} documents" + "".join(f"{f'@{k}':>8}" for k in ks)
+    ]
+    for name, measure in (("precision", "P"), ("recall", "R"), ("PSP", "PSP")):
+        cells = "".join(f"{figures[f'{measure}@{k}']:8.1f}" for k in ks)
+        lines.append(name.ljust(len(lines[0]) - 8 * len(ks)) + cells)
+    return "\n".join(lines)
 
 
 def figures_of(

@@ -13,6 +13,7 @@ from polyseme.machine.progress import Progress
 from polyseme.partition.trees.given import LabelHierarchy, check_hierarchy
 from polyseme.text.calibration import Calibration
 from polyseme.text.corpora.records import Record
+from polyseme.text.evaluation import accuracy_so_far
 from polyseme.text.examples import Examples, best_documents
 from polyseme.text.measuring import measure_held_out
 from polyseme.text.problem import TextProblem, read_problem
@@ -81,6 +82,7 @@ def fit_text_model(
             )
             report["refitted"] = bool(model.refit)
             threshold = report["threshold"]["threshold"]
+            progress.say(accuracy_so_far(report))
         seconds.update(progress.seconds)
     if model.refit or not problem.n_held_out:
         # Curve and threshold are of the order that was measured, or of none.
