@@ -138,10 +138,10 @@ def test_predict_names_the_sense_of_a_label_that_has_several(ambiguous, data, tm
     assert set(senses) == {3}
     assert senses[3] in ("label 0, word6", "label 1, word7")
     succeed("predict", ambiguous, data, "-o", tmp_path / "a.tsv")
-    rows = [line.split("\t") for line in (tmp_path / "a.tsv").read_text().splitlines()]
-    assert {len(row) for row in rows} == {4}  # the same columns in every line
-    assert {row[3] for row in rows if row[1] != "label 3"} == {""}
-    assert {row[3] for row in rows if row[1] == "label 3"} <= {"label 0, word6", "label 1, word7"}
+    rows = [line.split("\t") for line in (tmp_path / "a.tsv").read_text().splitlines()[1:]]
+    assert {len(row) for row in rows} == {6}  # the same columns in every line
+    assert {row[5] for row in rows if row[2] != "label 3"} == {""}
+    assert {row[5] for row in rows if row[2] == "label 3"} <= {"label 0, word6", "label 1, word7"}
     succeed("predict", ambiguous, data, "-o", tmp_path / "a.npz")
     assert sp.load_npz(tmp_path / "a.npz").shape == (30, N_LABELS)
 
@@ -177,7 +177,7 @@ def test_predict_writes_a_sparse_matrix_with_the_same_scores(model, data, tmp_pa
 def test_predict_writes_json_lines_to_a_file(model, data, tmp_path):
     out = tmp_path / "labels.jsonl"
     report = json.loads(succeed("predict", model, data, "-o", out, "--json"))
-    assert report == {"output": str(out), "n_documents": 30, "k": 10}
+    assert report == {"output": str(out), "n_documents": 30, "n_without_label": 0, "k": 10}
     assert out.read_text() == succeed("predict", model, data)
 
 

@@ -24,7 +24,13 @@ from polyseme.text.vocabularies.kept import KeptVocabulary
 if TYPE_CHECKING:
     from polyseme.text.model import TextModel
 
-__all__ = ["Measured", "evaluate_records", "measure_held_out", "share_of_right_firsts"]
+__all__ = [
+    "Measured",
+    "evaluate_records",
+    "judge_records",
+    "measure_held_out",
+    "share_of_right_firsts",
+]
 
 TEXTS_AT_ONCE = 2048
 
@@ -78,6 +84,29 @@ def evaluate_records(
     model: TextModel, records: Iterable[Record], threshold: float | None, a: float, b: float
 ) -> dict[str, Any]:
     """Measure a model on further documents; see `TextModel.evaluate`."""
+    judged, n_unknown = judge_records(model, records)
+    report = {**figures_of(model.classifier_, judged, a, b), "n_unknown_labels": n_unknown}
+    if model.has_probabilities:
+        report["reliability"] = reliability(*judged.pairs(model.calibration_))
+    if model.has_probabilities or threshold is not None:
+        kept = judged.kept(model.calibration_, model.least(threshold))
+        least = model.checked_threshold(threshold)
+        cut = measure_cut(kept, judged.hits, least, n_true=judged.n_true)
+        report["threshold"] = dataclasses.asdict(cut)
+        report |= _with_broader(judged, model.calibration_, least, model.vocabulary_)
+    return report
+
+
+def judge_records(model: TextModel, records: Iterable[Record]) -> tuple[Judged, int]:
+    """Hold the labels that a model ranks against those that documents have.
+
+    Returns
+    -------
+    judged : Judged
+        Of the documents that have labels.
+    n_unknown : int
+        Labels of these that the model does not know.
+    """
     number_of = model.label_numbers()
     n_known = model.classifier_.n_labels_
     unknown: dict[str, int] = {}
@@ -103,19 +132,7 @@ def evaluate_records(
         np.concatenate([scores for _, scores in ranked]),
         sp.csr_array((ones, columns, starts), shape=shape),
     )
-    report = {
-        **figures_of(model.classifier_, judged, a, b),
-        "n_unknown_labels": len(unknown),
-    }
-    if model.has_probabilities:
-        report["reliability"] = reliability(*judged.pairs(model.calibration_))
-    if model.has_probabilities or threshold is not None:
-        kept = judged.kept(model.calibration_, model.least(threshold))
-        least = model.checked_threshold(threshold)
-        cut = measure_cut(kept, judged.hits, least, n_true=judged.n_true)
-        report["threshold"] = dataclasses.asdict(cut)
-        report |= _with_broader(judged, model.calibration_, least, model.vocabulary_)
-    return report
+    return judged, len(unknown)
 
 
 def _with_broader(
