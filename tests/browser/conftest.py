@@ -13,6 +13,7 @@ from tests.browser.chromium import find_chromium, launch_options
 from tests.small_data import topics
 from tests.web.conftest import client_with
 
+PATIENCE = 20_000  # milliseconds; nothing takes that long unless the machine is busy
 HOW = "install one with: apt-get install chromium"
 
 
@@ -25,6 +26,7 @@ def browser():
     path = find_chromium()
     if path is None:
         pytest.skip(f"There is no Chromium, so the page is not tested; {HOW}.")
+    sync_api.expect.set_options(timeout=PATIENCE)
     with sync_api.sync_playwright() as playwright:
         browser = playwright.chromium.launch(**launch_options(path))
         yield browser
@@ -64,7 +66,7 @@ def visit(browser, address):
 
         def open_page(part="", at=address, **options):
             context = stack.enter_context(browser.new_context(**options))
-            context.set_default_timeout(8000)
+            context.set_default_timeout(PATIENCE)
             page = context.new_page()
             page.complaints, page.hosts = [], set()
             page.on(

@@ -133,7 +133,14 @@ class _WebSocket:
     def send(self, text):
         content, mask = text.encode(), os.urandom(4)
         masked = bytes(byte ^ mask[i % 4] for i, byte in enumerate(content))
-        self._connection.sendall(b"\x81\xff" + struct.pack(">Q", len(content)) + mask + masked)
+        size = len(content)
+        if size < 126:
+            length = bytes([0x80 | size])
+        elif size < 65536:
+            length = b"\xfe" + struct.pack(">H", size)
+        else:
+            length = b"\xff" + struct.pack(">Q", size)
+        self._connection.sendall(b"\x81" + length + mask + masked)
 
     def receive(self):
         content, is_last = b"", False

@@ -76,7 +76,7 @@ def test_a_phone_cuts_no_table_of_quality(visit, width):
     widths = page.locator(".table").evaluate_all(
         "all => all.map(t => [t.scrollWidth, t.clientWidth])"
     )
-    assert len(widths) == 7
+    assert len(widths) == 6
     assert all(needed <= there for needed, there in widths)
 
 

@@ -166,5 +166,7 @@ def _placed(space: Floats, landmarks: Floats, run: Run) -> Floats:
         weights /= weights.sum(axis=1, keepdims=True)
         middle = np.einsum("ij,ijk->ik", weights, known[nearest])
         beside = apart * rng.standard_normal((len(block), 2)).astype(np.float32)
-        placed[first : first + N_TOGETHER] = np.clip(middle + beside, 0, 1)
-    return placed
+        placed[first : first + N_TOGETHER] = middle + beside
+    low, high = placed.min(axis=0), placed.max(axis=0)
+    spread: Floats = (placed - low) / np.maximum(high - low, 1e-9)
+    return spread

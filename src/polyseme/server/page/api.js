@@ -4,7 +4,7 @@ const KEPT = "polyseme-token";
 let token = sessionStorage.getItem(KEPT);
 
 export const chosen = {
-  model: null, takesTexts: true, hasProbabilities: true, threshold: null, senses: null, takesUpdates: false,
+  model: null, takesTexts: true, hasProbabilities: true, threshold: null, senses: null, takesUpdates: false, nTopics: 0,
 };
 
 export class TokenWanted extends Error {}

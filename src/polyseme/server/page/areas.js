@@ -3,7 +3,7 @@
 import { count, isStill, make } from "./dom.js";
 import { hierarchy, treemap, treemapSquarify } from "./vendor/d3.js";
 
-const LEAST = 64 * 56; // pixels of a tile that can say something
+const LEAST = 90 * 60; // pixels of a tile that can say something
 const REST = 2.5; // tiles that the merged ones take the room of
 const MILLISECONDS = 380;
 

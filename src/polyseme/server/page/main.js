@@ -66,6 +66,7 @@ function choose(name) {
     threshold: model.threshold,
     senses: model.senses,
     takesUpdates: model.takes_updates,
+    nTopics: model.n_labels,
   });
   find("model").value = model.name;
   for (const view of Object.values(VIEWS)) view.forget();

@@ -1,7 +1,7 @@
 // Map: topics by areas to go into, or as a cloud; search flies to a topic.
 
 import { Areas, topicItem } from "./areas.js";
-import { debounced, get, latestOnly } from "./api.js";
+import { chosen, debounced, get, latestOnly } from "./api.js";
 import { Cloud } from "./cloud.js";
 import { busy, count, find, isStill, make } from "./dom.js";
 import * as detail from "./map_detail.js";
@@ -163,7 +163,7 @@ async function showCloud(label, signal, isCurrent) {
     resized = () => cloud.resize();
     find("map-status").textContent = `${count(plane.labels.length, "topic")}. Drag to move, turn the wheel or pinch to zoom.`;
   }
-  if (label === null) detail.showCloud(tree, cloud.n);
+  if (label === null) detail.showCloud(cloud.n, cloud.n === chosen.nTopics);
   else {
     if (!cloud.choose(label)) find("map-status").textContent = "This topic is too rare to be in the cloud.";
     detail.showTopic(tree, label, "cloud");

@@ -43,9 +43,9 @@ export function show(tree, place, label) {
   });
 }
 
-export function showCloud(tree, n) {
+export function showCloud(n, isAll) {
   run(async () => put(make("h3", {}, "All topics"),
-    make("p", { class: "quiet" }, `The ${n.toLocaleString("en")} most frequent topics, coloured by area. Names are those of the most frequent ones in sight.`),
+    make("p", { class: "quiet" }, `${isAll ? "All" : "The"} ${n.toLocaleString("en")} ${isAll ? "" : "most frequent "}topics, coloured by area. Names are those of the most frequent ones in sight.`),
     make("p", { class: "quiet" }, "Choose a point to see its meanings, joined to it by lines.")));
 }
 

@@ -7,7 +7,7 @@ import { asCsv, download } from "./saving.js";
 const N_SHOWN = 50;
 const COLUMNS = [
   { key: "name", title: "Topic", isText: true },
-  { key: "n_documents", title: "Training texts" },
+  { key: "n_documents", title: "Training texts", kind: "optional" },
   { key: "n_true", title: "Test texts" },
   { key: "n_suggested", title: "Suggested", kind: "optional" },
   { key: "precision", title: "Precision", isShare: true },
