@@ -48,7 +48,8 @@ def test_a_tutorial_runs_from_top_to_bottom(page, tmp_path, monkeypatch, capsys)
         assert "in the sense of its only sense" not in printed
         assert printed.count("-> tank, in the sense of") == 2
     if page.stem == "your-taxonomy":
-        assert all(float(figure) > 80 for figure in re.findall(r"P@1 ([\d.]+)", printed))
+        with_tree, without = map(float, re.findall(r"P@1 ([\d.]+)", printed))
+        assert min(with_tree, without) > 50
 
 
 def test_all_tutorials_are_found():
