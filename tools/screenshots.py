@@ -24,7 +24,7 @@ sys.path.insert(0, str(ROOT))
 from tests.browser.chromium import find_chromium, launch_options  # noqa: E402
 
 PICTURES = ROOT / "docs" / "pictures"
-SIZE = {"width": 1000, "height": 830}
+SIZE = {"width": 1200, "height": 800}
 TEXT = (
     "Silvery and liquid, mercury was once in every thermometer. It is poisonous, and the "
     "laboratory keeps the amalgam in a closed flask."
@@ -48,35 +48,41 @@ def served(folder: Path) -> Iterator[str]:
 
 def show_try(page: Page) -> None:
     """Fill in a text and ask why."""
-    page.get_by_label("A text to find labels for").fill(TEXT)
-    page.locator("#suggestions button").filter(has_text="mercury").click()
-    page.wait_for_selector(".marked mark")
+    page.get_by_label("A text to find topics for").fill(TEXT)
+    page.locator(".pick").filter(has_text="mercury").click()
+    page.wait_for_selector("#backdrop mark")
 
 
-def show_senses(page: Page) -> None:
-    """Look a label up."""
-    page.get_by_label("Find a label").fill("mercury")
+def show_meanings(page: Page) -> None:
+    """Look a topic up."""
+    page.get_by_label("Find a topic", exact=True).fill("mercury")
     page.locator("#found a").filter(has_text="mercury").first.click()
     page.wait_for_selector("article.sense")
 
 
 def show_map(page: Page) -> None:
-    """Let the lines of a label stand out."""
-    page.wait_for_selector(".box")
-    page.get_by_role("button", name="mercury", exact=True).click()
-    page.wait_for_selector("#map-slots li")
+    """Let the cloud show where the meanings of a topic lie."""
+    page.wait_for_selector("canvas")
+    page.get_by_label("Find a topic on the map").fill("mercury")
+    page.locator("#map-hits button").first.click()
+    page.wait_for_selector("#map-detail ul")
 
 
 def show_quality(page: Page) -> None:
-    """Wait for the report."""
-    page.wait_for_selector(".reliability")
+    """Wait for the report, and for the table of topics."""
+    page.wait_for_selector("#topics")
 
 
-SHOWN = {"try": show_try, "senses": show_senses, "map": show_map, "quality": show_quality}
+SHOWN = {
+    "try": show_try,
+    "meanings": show_meanings,
+    "map/cloud": show_map,
+    "quality": show_quality,
+}
 
 
 def main() -> None:
-    """Write one picture a part, that of the map in the dark."""
+    """Write a picture of each view, that of the map in the dark."""
     chromium = find_chromium()
     if chromium is None:
         sys.exit("There is no Chromium; install one with: apt-get install chromium")
@@ -86,12 +92,18 @@ def main() -> None:
         train_text_model().save(model)
         with served(model) as url, sync_playwright() as playwright:
             browser = playwright.chromium.launch(**launch_options(chromium))  # type: ignore[arg-type]
-            for part, show in SHOWN.items():
-                scheme = "dark" if part == "map" else "light"
-                page = browser.new_page(viewport=SIZE, color_scheme=scheme)  # type: ignore[arg-type]
-                page.goto(f"{url}/#{part}")
+            for view, show in SHOWN.items():
+                name = view.partition("/")[0]
+                scheme = "dark" if name == "map" else "light"
+                page = browser.new_page(
+                    viewport=SIZE,  # type: ignore[arg-type]
+                    color_scheme=scheme,  # type: ignore[arg-type]
+                    reduced_motion="reduce",
+                )
+                page.set_default_timeout(120_000)
+                page.goto(f"{url}/#{view}")
                 show(page)
-                page.screenshot(path=PICTURES / f"{part}.png", animations="disabled")
+                page.screenshot(path=PICTURES / f"{name}.png", animations="disabled")
                 page.close()
             browser.close()
 

@@ -42,10 +42,13 @@ def firefox_page(path, profile):
         text=True,
     ) as process:
         try:
-            port = _port_of(process)
-            page = FirefoxPage(port)
-            yield page
-            page.close()
+            with (
+                socket.create_connection(
+                    ("127.0.0.1", _port_of(process)), timeout=ANSWER_SECONDS
+                ) as connection,
+                connection.makefile("rb") as answers,
+            ):
+                yield FirefoxPage(_WebSocket(connection, answers))
         finally:
             process.terminate()
 
@@ -64,8 +67,8 @@ def _port_of(process):
 class FirefoxPage:
     """One page; `complaints` are errors and warnings of its console."""
 
-    def __init__(self, port):
-        self._socket = _WebSocket(port, "/session")
+    def __init__(self, connected):
+        self._socket = connected
         self._numbers = itertools.count()
         self.complaints = []
         self._ask("session.new", capabilities={})
@@ -109,22 +112,18 @@ class FirefoxPage:
             time.sleep(0.05)
         return found
 
-    def close(self):
-        self._ask("browser.close")
-
 
 class _WebSocket:
     """As much of RFC 6455 as two programs on one machine need."""
 
-    def __init__(self, port, path):
-        self._connection = socket.create_connection(("127.0.0.1", port), timeout=ANSWER_SECONDS)
-        key = base64.b64encode(os.urandom(16)).decode()
+    def __init__(self, connection, answers):
+        self._connection, self._file = connection, answers
+        port, key = connection.getpeername()[1], base64.b64encode(os.urandom(16)).decode()
         self._connection.sendall(
-            f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nUpgrade: websocket\r\n"
+            f"GET /session HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nUpgrade: websocket\r\n"
             f"Connection: Upgrade\r\nSec-WebSocket-Key: {key}\r\n"
             "Sec-WebSocket-Version: 13\r\n\r\n".encode()
         )
-        self._file = self._connection.makefile("rb")
         status = self._file.readline()
         assert b" 101 " in status, status
         while self._file.readline().strip():

@@ -35,7 +35,7 @@ def test_the_threshold_is_dragged_along_the_curve(visit, store):
     figures = page.locator("#figures")
     expect(figures).to_contain_text("10%")
     expect(figures).to_contain_text(f"{100 * curve['f1'][10]:.1f}%")
-    expect(figures).to_contain_text(f"{100 * curve['without_labels'][10]:.1f}%")
+    expect(figures).to_contain_text(f"{100 * curve['without_label'][10]:.1f}%")
     picture = page.locator("#precision-recall")
     box = picture.bounding_box()
     picture.click(position={"x": 0.98 * box["width"], "y": 0.8 * box["height"]})

@@ -35,8 +35,8 @@ def test_every_threshold_agrees_with_the_measure_of_a_single_one(judged):
 def test_documents_without_labels_are_counted(judged):
     curve = by_threshold(judged, Calibration.none())
     kept = (judged.labels >= 0) & (judged.scores >= 0.5)
-    assert curve["without_labels"][50] == pytest.approx(1 - kept.any(axis=1).mean())
-    assert curve["without_labels"][0] == pytest.approx(1 / 40)
+    assert curve["without_label"][50] == pytest.approx(1 - kept.any(axis=1).mean())
+    assert curve["without_label"][0] == pytest.approx(1 / 40)
 
 
 def test_labels_are_counted_one_by_one(judged):

@@ -150,7 +150,8 @@ def test_what_is_only_of_texts_is_empty_for_matrices(of_texts, of_matrices):
     assert of_texts.about_texts()["report"] == of_texts.report
     assert of_matrices.about_texts() == of_matrices.report == {}
     assert of_matrices.threshold is None
-    assert of_texts.sizes() == of_matrices.sizes()
+    named = {"n_named_labels": of_texts.n_named_labels}  # of a vocabulary, which goes with texts
+    assert of_texts.sizes() == of_matrices.sizes() | named
     sizes = of_texts.classifier.clusters_.sizes
     assert of_texts.sizes()["cluster_sizes"] == {
         "smallest": sizes.min(),

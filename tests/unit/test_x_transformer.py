@@ -181,7 +181,7 @@ def test_the_same_seed_gives_the_same_model(folders, data, finetuned):
 
 
 def test_the_order_is_taken_over_with_the_encoder(folders, data, finetuned, monkeypatch):
-    monkeypatch.setattr("polyseme.estimators.x_transformer.load_encoder", lambda *_, **__: 1 / 0)
+    monkeypatch.setattr("polyseme.estimators.encoding_texts.load_encoder", lambda *_, **__: 1 / 0)
     again = XTransformer(folders["transformer"], **HOW, **QUICK, **BARE)
     again.fit(data[0], CORPUS.labels, order_from=finetuned)
     assert again.features_.encoder is finetuned.features_.encoder

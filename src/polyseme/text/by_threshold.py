@@ -23,7 +23,7 @@ def by_threshold(judged: Judged, calibration: Calibration) -> dict[str, list[flo
     -------
     dict of lists, each of length 100
         ``threshold``, ``precision``, ``recall``, ``f1``, ``labels_per_document`` and
-        ``without_labels``, the share of documents that are left without any.
+        ``without_label``, the share of documents that are left without any.
     """
     thresholds = np.arange(N_THRESHOLDS) / N_THRESHOLDS
     probabilities, hits = judged.pairs(calibration)
@@ -38,7 +38,7 @@ def by_threshold(judged: Judged, calibration: Calibration) -> dict[str, list[flo
         "recall": n_hits / max(1, judged.n_true),
         "f1": 2 * n_hits / np.maximum(1, n_kept + judged.n_true),
         "labels_per_document": n_kept / n_documents,
-        "without_labels": 1 - _at_least(best, thresholds) / n_documents,
+        "without_label": 1 - _at_least(best, thresholds) / n_documents,
     }
     return {name: np.round(column, DIGITS).tolist() for name, column in columns.items()}
 

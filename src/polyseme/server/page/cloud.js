@@ -5,7 +5,8 @@ import { quadtree, select, zoom, zoomIdentity } from "./vendor/d3.js";
 
 const MOST_CIRCLES = 4000; // points in sight from which on pixels are drawn instead
 const MOST_CAPTIONS = 60, SCANNED = 20_000;
-const MOST_ZOOM = 400, REACH = 14, EDGE = 0.94, CLOSE = 14;
+const MOST_ZOOM = 400, REACH = 14, EDGE = 0.94;
+const CLOSE = 14, IN_SIGHT = 60; // how near a flight goes, and how many topics stay in sight
 
 export class Cloud {
   constructor(place, plane, { pick }) {
@@ -208,7 +209,7 @@ export class Cloud {
       .concat(this.plane.senses.filter((sense) => sense.label === label).map((sense) => [sense.x, sense.y]));
     const [xs, ys] = [ends.map((end) => end[0]), ends.map((end) => end[1])];
     const spread = Math.max(Math.max(...xs) - Math.min(...xs), Math.max(...ys) - Math.min(...ys));
-    const k = Math.max(1, Math.min(CLOSE, 0.6 / Math.max(spread, 1e-3)));
+    const k = Math.max(1, Math.min(CLOSE, Math.sqrt(this.n / IN_SIGHT), 0.6 / Math.max(spread, 1e-3)));
     const middle = (all) => (Math.max(...all) + Math.min(...all)) / 2;
     const x = (this.width - this.across) / 2 + this.across * middle(xs), y = (this.height - this.down) / 2 + this.down * middle(ys);
     this.flyTo(zoomIdentity.translate(this.width / 2 - k * x, this.height / 2 - k * y).scale(k));

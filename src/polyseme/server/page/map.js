@@ -13,6 +13,7 @@ const HELP = {
   cloud: "Every topic is a point; topics that the same words speak for lie near each other.",
 };
 let run, searchRun, tree = null, areas = null, cloud = null, kind = "areas", current = null, resized = null;
+let gone = null; // what was searched for, once the map has gone there
 
 export function begin({ showProblem }) {
   run = latestOnly(showProblem);
@@ -20,9 +21,9 @@ export function begin({ showProblem }) {
   detail.begin({ showProblem });
   find("show-areas").addEventListener("click", () => { location.hash = "#map"; });
   find("show-cloud").addEventListener("click", () => { location.hash = "#map/cloud"; });
-  find("map-query").addEventListener("input", debounced(search));
+  find("map-query").addEventListener("input", debounced(() => find("map-query").value === gone || search()));
   find("map-query").addEventListener("keydown", (event) => {
-    if (event.key === "Enter") find("map-hits").querySelector("button")?.click();
+    if (event.key === "Enter") search({ goes: true }); // whoever types fast need not wait for the list
     else if (event.key === "ArrowDown") find("map-hits").querySelector("button")?.focus();
     else if (event.key === "Escape") closeHits();
     else return;
@@ -174,7 +175,7 @@ export const theCloud = () => cloud; // for measurements
 
 // Search
 
-function search() {
+function search({ goes = false } = {}) {
   const query = find("map-query").value.trim();
   if (query === "") {
     closeHits();
@@ -183,6 +184,12 @@ function search() {
   searchRun(async (signal, isCurrent) => {
     const { labels } = await get("labels", { query, limit: 12 }, signal);
     if (!isCurrent()) return;
+    if (goes && labels.length) {
+      gone = find("map-query").value;
+      goToTopic(labels[0].label);
+      return;
+    }
+    gone = null;
     find("map-hits").hidden = false;
     find("map-hits").replaceChildren(...labels.map((one) => make("button", { type: "button", onclick: () => goToTopic(one.label) },
       make("span", {}, one.name), make("span", { class: "quiet" }, one.n_senses > 1 ? count(one.n_senses, "meaning") : count(one.n_documents, "text")))),

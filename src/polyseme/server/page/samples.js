@@ -3,7 +3,7 @@
 import { chosen, get } from "./api.js";
 import { find, make } from "./dom.js";
 
-const N_TOPICS = 3, N_SAMPLES = 6, MOST_LETTERS = 36;
+const N_TOPICS = 3, N_SAMPLES = 6, MOST_LETTERS = 36, LONG_NAME = 20;
 let tell, offeredFor = null;
 
 export function begin(told) {
@@ -14,6 +14,9 @@ export function forget() {
   offeredFor = null;
   find("samples").replaceChildren();
 }
+
+// A long name would leave no room for the meaning, which tells more of the text.
+const captionOf = (name, meaning) => (name.length > LONG_NAME ? meaning : `${name}: ${meaning}`);
 
 export async function offer() {
   const place = find("samples"), { model } = chosen;
@@ -26,7 +29,7 @@ export async function offer() {
     const details = await Promise.all(labels.map((one) => get(`labels/${one.label}`)));
     if (offeredFor !== model) return;
     const offered = details.flatMap((one) => (one.senses.length
-      ? one.senses.map((sense) => ({ caption: `${one.name}: ${sense.name.split(",")[0]}`, text: sense.examples[0] }))
+      ? one.senses.map((sense) => ({ caption: captionOf(String(one.name), sense.name.split(",")[0]), text: sense.examples[0] }))
       : [{ caption: String(one.name), text: one.examples[0] }])).filter((one) => one.text).slice(0, N_SAMPLES);
     place.hidden = offered.length === 0;
     place.replaceChildren(make("span", { class: "quiet" }, "Samples"), ...offered.map(({ caption, text }) => make("button", {

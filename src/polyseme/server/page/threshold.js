@@ -46,7 +46,7 @@ export function thresholdCard({ threshold: own, by_threshold: curve }) {
     make("div", {}, picture))];
 }
 
-function figures({ threshold, precision, recall, f1, labels_per_document: n, without_labels: without }) {
+function figures({ threshold, precision, recall, f1, labels_per_document: n, without_label: without }) {
   const big = (value, words) => make("div", { class: "big" }, make("strong", {}, value), make("span", {}, words));
   return make("div", { class: "figures", id: "figures" },
     big(percent(threshold), "threshold"), big(percent(f1, 1), "F1"), big(percent(precision, 1), "precision: suggested topics that are right"),
