@@ -76,7 +76,7 @@ wheel: $(WHEELS)/bin/python
 	! ls dist/*-abi3-*.whl 2>/dev/null || $(WHEELS)/bin/abi3audit --strict dist/*.whl
 	rm -rf $(WHEELS)/installed && $(PYTHON) -m venv $(WHEELS)/installed
 	$(WHEELS)/installed/bin/python $(PIP) install --only-binary :all: pytest pytest-xdist \
-	    pytest-rerunfailures hypothesis httpx "polyseme[server,parquet] @ file://$$(echo $(abspath dist)/*.whl)"
+	    pytest-rerunfailures hypothesis httpx "polyseme[neighbours,server,parquet] @ file://$$(echo $(abspath dist)/*.whl)"
 	env -i HOME="$$HOME" PATH=$(abspath $(WHEELS))/installed/bin python tools/try_installed.py .
 
 # zig is a clang with the libraries of many systems. musl runs here; aarch64 and Windows do so where there
