@@ -54,8 +54,8 @@ def label_thresholds(
     """Return for each label the lowest threshold at which it is as precise as wanted.
 
     A label's precision above a threshold is that of its own suggestions and, as if there were
-    thirty more of them, that of all labels. So a label that was never suggested has the threshold of
-    all, and few suggestions move it little.
+    thirty more of them, that of all labels. So a label that was never suggested has the threshold
+    of all, and few suggestions move it little.
 
     Parameters
     ----------
