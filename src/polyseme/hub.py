@@ -112,6 +112,8 @@ def pull(
         for file in (*model_files(place), CARD):
             if (place / file).exists():
                 os.replace(place / file, fetched / file)
+        if folder.exists():
+            folder.rmdir()  # an empty one, which not every system replaces
         os.replace(fetched, folder)
 
 

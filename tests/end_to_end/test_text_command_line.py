@@ -224,6 +224,8 @@ def test_labels_on_stdin_do_not_count_as_text(text_model):
 def test_what_is_wrong_on_stdin_is_said_of_stdin(text_model):
     broken = from_stdin('{"text": "a"}\n{"text": \n', "predict", text_model, "-")
     assert (broken.exit_code, "stdin, line 2: not JSON" in broken.stderr) == (2, True)
+    binary = from_stdin(b"a\nb\nc\xe9\n" * 9, "predict", text_model, "--format=lines")
+    assert (binary.exit_code, "stdin, line 3: not UTF-8" in binary.stderr) == (2, True)
 
 
 def test_a_text_can_be_an_argument(text_model):

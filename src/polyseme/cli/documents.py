@@ -24,7 +24,7 @@ from polyseme.cli.corpus_options import (
 )
 from polyseme.cli.errors import note
 from polyseme.tagger import Tagger
-from polyseme.text.corpora import Corpus, guess_format
+from polyseme.text.corpora import guess_format
 from polyseme.text.corpora.lines import lines_of
 from polyseme.text.features import in_batches
 from polyseme.text.predictions import TEXTS_AT_ONCE, Batch, batches_of
@@ -128,7 +128,8 @@ def _of_file(path: Path, name: str, options: dict[str, Any], like: dict[str, Any
     """Return the documents of a file; one without a known ending is looked into."""
     wanted, encoding = options["format"], options["encoding"]
     if wanted not in PLAIN_FORMATS and (path.is_dir() or is_text(path, options)):
-        return _of_corpus(opened_corpus(path, options, need_labels=False, like=like), path, name)
+        corpus = opened_corpus(path, options, need_labels=False, like=like)
+        return Documents(batches_of(corpus))
     guessed = guess_format(path, encoding, like) if wanted is None else None
     if guessed is None:
         return _of_texts(lines_of(path, encoding), options["lines"] or wanted == "lines")
@@ -137,7 +138,7 @@ def _of_file(path: Path, name: str, options: dict[str, Any], like: dict[str, Any
         f"{name} looks like {corpus.description}; read as that. --format text takes it as one "
         "text, --format lines as one a line."
     )
-    return _of_corpus(corpus, path, name)
+    return Documents(batches_of(corpus))
 
 
 def _of_stdin(options: dict[str, Any], like: dict[str, Any]) -> Documents:
@@ -152,15 +153,12 @@ def _of_stdin(options: dict[str, Any], like: dict[str, Any]) -> Documents:
         documents = _of_file(path, "stdin", options, like)
         if documents.is_single and not any(text.strip() for [text], _ in documents.batches):
             raise ValueError("there is no text on stdin; give some, or a file as INPUT.")
-    return documents
 
-
-def _of_corpus(corpus: Corpus, path: Path, name: str) -> Documents:
     def batches() -> Iterator[Batch]:
-        with _called(path, name):
-            yield from batches_of(corpus)
+        with _called(path, "stdin"):
+            yield from documents.batches
 
-    return Documents(batches())
+    return Documents(batches(), documents.is_single)
 
 
 @contextmanager

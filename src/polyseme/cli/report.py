@@ -41,7 +41,7 @@ def print_report(out: Console, report: dict[str, Any]) -> None:
         )
         for row in report["by_label_frequency"]
     ]
-    columns = ("Documents", "Labels", "Right", "Found")
+    columns = ("Documents", "Labels", "Precision", "Recall")
     out.print(plain_table(columns, rows, numbers=range(1, 4)))
     out.print()
     if "reach" in report:

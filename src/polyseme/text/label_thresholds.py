@@ -13,7 +13,7 @@ from polyseme.text.evaluation import Judged
 
 __all__ = ["choose_label_thresholds", "cross_checked_cut", "label_thresholds"]
 
-PRIOR = 10.0  # suggestions that the precision of all labels counts for, beside a label's own
+PRIOR = 30.0  # suggestions that the precision of all labels counts for, beside a label's own
 
 Floats = npt.NDArray[np.float64]
 
@@ -54,8 +54,8 @@ def label_thresholds(
     """Return for each label the lowest threshold at which it is as precise as wanted.
 
     A label's precision above a threshold is that of its own suggestions and, as if there were
-    ten more of them, that of all labels. So a label that was never suggested has the threshold of
-    all, and few suggestions move it little.
+    thirty more of them, that of all labels. So a label that was never suggested has the threshold
+    of all, and few suggestions move it little.
 
     Parameters
     ----------
