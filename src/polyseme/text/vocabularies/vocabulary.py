@@ -130,12 +130,15 @@ class Vocabulary(Mapping[str, str]):
         """What is in it, for people."""
         concepts = self.concepts.values()
         sizes = {
-            "alternative names": sum(len(one.alternatives) for one in concepts),
-            "notations": sum(len(one.notations) for one in concepts),
-            "broader relations": sum(len(one.broader) for one in concepts),
+            "alternative name": sum(len(one.alternatives) for one in concepts),
+            "notation": sum(len(one.notations) for one in concepts),
+            "broader relation": sum(len(one.broader) for one in concepts),
         }
-        parts = [f"{len(self.concepts):,} concepts", f"{len(self):,} names{self._spoken()}"]
-        parts += [f"{n:,} {what}" for what, n in sizes.items() if n]
+        parts = [
+            _counted(len(self.concepts), "concept"),
+            f"{_counted(len(self), 'name')}{self._spoken()}",
+        ]
+        parts += [_counted(n, what) for what, n in sizes.items() if n]
         return ", ".join(parts)
 
     def _spoken(self) -> str:
@@ -209,6 +212,10 @@ def _chosen(languages: Counter[str], wanted: Sequence[str], source: object) -> t
         has = f"it has {_listed(languages)}" if tagged else "its names have no language"
         raise ValueError(f"{source} has no names in {', '.join(wanted)}; {has} (--language).")
     return (*dict.fromkeys(found), NO_LANGUAGE)
+
+
+def _counted(n: int, noun: str) -> str:
+    return f"{n:,} {noun}{'' if n == 1 else 's'}"
 
 
 def _listed(languages: Counter[str]) -> str:
