@@ -139,10 +139,9 @@ class _Learning:
     def loss_of(self, rows: Integers, chance: npt.NDArray[np.float64]) -> Any:
         """Return the mean loss of documents, each with a random number for what is left out."""
         device = self.network.bias.device
-        candidates, targets, is_candidate = self.outputs.of(rows, chance)
         words, candidates, targets, is_candidate = (
             None if array is None else self.torch.from_numpy(array).to(device)
-            for array in (self.words.padded(rows), candidates, targets, is_candidate)
+            for array in (self.words.padded(rows), *self.outputs.of(rows, chance))
         )
         logits = self.network(words, candidates, seed=int(chance[0] * 2**53))
         return binary_cross_entropy(logits, targets, is_candidate)
@@ -188,7 +187,8 @@ class _Learning:
         digest = hashlib.sha256(json.dumps([how, asdict(self.plan), self.run.seed]).encode())
         digest.update(str(self.torch.initial_seed()).encode())
         outputs = self.outputs
-        arrays = [self.words.starts, self.words.words, self.known, self.looked_at]
+        arrays: list[npt.NDArray[Any]] = [self.words.starts, self.words.words]
+        arrays += [self.known, self.looked_at]
         arrays += [outputs.targets.starts, outputs.targets.columns]
         if outputs.parents is not None and outputs.starts is not None:
             arrays += [outputs.parents.starts, outputs.parents.columns, outputs.starts]
