@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from polyseme.backbones.neural.optimizer import warm_up
 from polyseme.backbones.transformer.embedding_store import TEXTS_AT_ONCE, EmbeddingStore
 from polyseme.backbones.transformer.encoders import Encoder, load_encoder
 from polyseme.backbones.transformer.features import EncodedFeatures, require_texts
@@ -184,6 +185,7 @@ class EncodingTexts(Ensembling):
         encoder = self._load_encoder()
         encoder.embed(["warm"] * N_WARM, self._run())
         if isinstance(encoder, TransformerEncoder):
+            warm_up()
             encoder = SampledEncoder(encoder)
         copy._encoder_of_samples = encoder
         return copy.set_params(n_steps=STEPS_OF_A_SAMPLE, work_folder=None)

@@ -9,6 +9,7 @@ from polyseme.backbones.attention.matcher import ReadingMatcher
 from polyseme.backbones.attention.ranker import ReadingRanker
 from polyseme.backbones.attention.reading import Reading
 from polyseme.backbones.attention.work import bytes_of_phases, work_of_phases
+from polyseme.backbones.neural.optimizer import warm_up
 from polyseme.estimators.one_copy import OneCopyIsPlain
 from polyseme.estimators.parameters import (
     NONE,
@@ -198,6 +199,7 @@ class ReadingClassifier(OneCopyIsPlain, PartitionedClassifier):
 
     def for_samples(self: Self) -> Self:
         """Return the same with one pass over the documents, which keeps nothing."""
+        warm_up()
         copy = super().for_samples()
         copy._is_sample = True
         return copy.set_params(n_epochs=1, work_folder=None)

@@ -187,12 +187,8 @@ class _Learning:
         digest = hashlib.sha256(json.dumps([how, asdict(self.plan), self.run.seed]).encode())
         digest.update(str(self.torch.initial_seed()).encode())
         outputs = self.outputs
-        arrays: list[npt.NDArray[Any]] = [
-            self.words.starts,
-            self.words.words,
-            self.known,
-            self.looked_at,
-        ]
+        arrays: list[npt.NDArray[Any]] = [self.words.starts, self.words.words]
+        arrays += [self.known, self.looked_at]
         arrays += [outputs.targets.starts, outputs.targets.columns]
         if outputs.parents is not None and outputs.starts is not None:
             arrays += [outputs.parents.starts, outputs.parents.columns, outputs.starts]

@@ -9,7 +9,7 @@ from polyseme.backbones.neural.checkpoints import below
 from polyseme.backbones.neural.library import needed_library
 from polyseme.backbones.neural.together import add_gradients
 
-__all__ = ["Optimizer"]
+__all__ = ["Optimizer", "warm_up"]
 
 
 class Optimizer:
@@ -90,6 +90,14 @@ class Optimizer:
                 is_count = kind == "sparse" and name == "step"
                 state.setdefault(int(number), {})[name] = int(value) if is_count else value
             one.load_state_dict({**one.state_dict(), "state": state})
+
+
+def warm_up() -> None:
+    """Let torch import what it does with its first steps, seconds that no clock should count."""
+    torch = needed_library()
+    weight = torch.nn.Parameter(torch.zeros(1))
+    weight.grad = torch.zeros(1)
+    Optimizer([{"params": [weight]}], 1.0, 0.0).step(1.0)
 
 
 def _as_tensors(kept: Mapping[str, Any]) -> dict[str, Any]:
