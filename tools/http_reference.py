@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from typing import Any, cast
 
 __all__ = ["as_markdown", "description", "setup"]
@@ -103,14 +104,15 @@ def _default(schema: dict[str, Any], is_required: bool) -> str:
 
 
 def _resolved(schema: dict[str, Any], schemas: dict[str, Any]) -> dict[str, Any]:
-    return schemas.get(schema.get("$ref", "").rpartition("/")[2], schema)
+    name = schema.get("$ref", "").rpartition("/")[2]
+    return cast("dict[str, Any]", schemas.get(name, schema))
 
 
 def _json(example: Any) -> str:
     return f"```json\n{json.dumps(example, indent=1, ensure_ascii=False)}\n```"
 
 
-def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+def _table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
     lines = [head, ("---",) * len(head), *rows]
     cells = [[re.sub(r"\s+", " ", cell).replace("|", r"\|") for cell in line] for line in lines]
     return "\n".join(f"| {' | '.join(line)} |" for line in cells)
