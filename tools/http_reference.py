@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from typing import Any, cast
 
 __all__ = ["as_markdown", "description", "setup"]
@@ -66,7 +67,7 @@ def _address(method: str, path: str, operation: dict[str, Any], schemas: dict[st
 
 def _object(name: str, schema: dict[str, Any]) -> str:
     required = schema.get("required", ())
-    rows: list[tuple[str, ...]] = [
+    rows = [
         (
             f"`{field}`",
             _type(of_field),
@@ -103,15 +104,15 @@ def _default(schema: dict[str, Any], is_required: bool) -> str:
 
 
 def _resolved(schema: dict[str, Any], schemas: dict[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = schemas.get(schema.get("$ref", "").rpartition("/")[2], schema)
-    return found
+    name = schema.get("$ref", "").rpartition("/")[2]
+    return cast("dict[str, Any]", schemas.get(name, schema))
 
 
 def _json(example: Any) -> str:
     return f"```json\n{json.dumps(example, indent=1, ensure_ascii=False)}\n```"
 
 
-def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+def _table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
     lines = [head, ("---",) * len(head), *rows]
     cells = [[re.sub(r"\s+", " ", cell).replace("|", r"\|") for cell in line] for line in lines]
     return "\n".join(f"| {' | '.join(line)} |" for line in cells)
