@@ -73,7 +73,7 @@ def refuse_after_notes(*arguments: object) -> str:
         ("tree.json", "[[0, 1]]", "the hierarchy has no place for 10 labels, such as 2, 3, 4;"),
         ("tree.tsv", "a\tb\tc\n", "tree.tsv, line 1: a label and a broader label are expected"),
         ("tree.csv", "a,b\nb,a\n", "tree.csv: label 'a' is broader than itself, by way of 'b'"),
-        ("tree.txt", "", "tree.txt: a hierarchy is a file that ends in .json, .tsv or .csv"),
+        ("tree.pdf", "", "tree.pdf: a hierarchy is a file that ends in .json, .tsv or .csv"),
         ("tree.ttl", "", "tree.ttl has no concepts of SKOS with a name"),
     ],
 )
