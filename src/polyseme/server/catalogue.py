@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from functools import cached_property
 from itertools import pairwise
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,7 @@ class Catalogue:
 
     def __init__(self, tagger: Tagger) -> None:
         self._tagger, self._model = tagger, tagger.classifier
+        self._making_plane = Lock()
 
     # Labels
 
@@ -208,8 +210,13 @@ class Catalogue:
 
     # The plane
 
-    @cached_property
     def plane(self) -> dict[str, Any]:
+        """Return `_plane`; whoever asks while it is made waits, instead of making it again."""
+        with self._making_plane:
+            return self._plane
+
+    @cached_property
+    def _plane(self) -> dict[str, Any]:
         """Where labels lie in the plane, column by column; empty where nothing tells.
 
         Labels with most documents come first; `areas` are nodes of the first level of the tree.

@@ -191,7 +191,7 @@ def _add_looking_up(routes: APIRouter, service: Service) -> None:
         That is once for each model; it is kept then.
         """
         served = service.model(model)
-        found = await service.run(lambda: served.catalogue.plane)
+        found = await service.run(served.catalogue.plane)
         return await service.run(json_response, {"model": served.name, **found})
 
     @routes.get("/quality", response_model=lookup_schemas.QualityResponse, tags=["models"])
