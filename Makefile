@@ -77,7 +77,7 @@ wheel: $(WHEELS)/bin/python
 	rm -rf $(WHEELS)/installed && $(PYTHON) -m venv $(WHEELS)/installed
 	$(WHEELS)/installed/bin/python $(PIP) install --only-binary :all: pytest pytest-xdist \
 	    pytest-rerunfailures hypothesis httpx "polyseme[neighbours,server,parquet] @ file://$$(echo $(abspath dist)/*.whl)"
-	env -i HOME="$$HOME" PATH=$(abspath $(WHEELS))/installed/bin python tools/try_installed.py .
+	env -i HOME="$$HOME" LOKY_MAX_CPU_COUNT=2 PATH=$(abspath $(WHEELS))/installed/bin python tools/try_installed.py .
 
 # zig is a clang with the libraries of many systems. musl runs here; aarch64 and Windows do so where there
 # are qemu and wine.
