@@ -320,6 +320,7 @@ def test_files_with_many_texts_become_a_table_that_can_be_saved(visit):
 
 def test_one_dropped_text_is_filled_in(visit):
     page = visit("try")
+    expect(page.locator("#samples")).to_be_visible()  # from then on the page listens
     page.evaluate(
         """text => {
             const carried = new DataTransfer();
