@@ -62,4 +62,4 @@ def test_the_five_lines_of_the_start_page_run(capsys):
         r"^```python\n(.*?)^```$", START.read_text(encoding="utf-8"), re.S | re.M
     )
     exec(compile(block, str(START), "exec"), {})
-    assert "name='tank'" in capsys.readouterr().out
+    assert " tank " in capsys.readouterr().out
