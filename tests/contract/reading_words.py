@@ -19,8 +19,8 @@ OF_METHODS = {
     "n_hidden": 16,
     "dropout": 0.0,
     "batch_size": 64,
-    "n_epochs": 8,
-    "learning_rate": 0.03,
+    "n_epochs": 3,
+    "learning_rate": 0.1,
 }
 READINGS = {
     "attention": Reading(network="attention", least_steps=50, **QUICK),
@@ -57,7 +57,7 @@ class _OfColumns:
         return super().fit(with_texts(check_features(X)), Y, **others)
 
     def _how(self):
-        return replace(super()._how(), least_steps=60)
+        return replace(super()._how(), least_steps=25)
 
     def make_matcher(self):
         return MatcherOfColumns(self._how(), self.beam_size)
