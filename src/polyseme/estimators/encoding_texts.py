@@ -66,6 +66,7 @@ class EncodingTexts(Ensembling):
     n_steps: int | None
     batch_size: int
     learning_rate: float
+    head_rate: float
     finetuning_loss: str
     positive_weight: float
     finetuning_leaf_size: int
@@ -167,6 +168,7 @@ class EncodingTexts(Ensembling):
             n_steps=self.n_steps,
             batch_size=self.batch_size,
             learning_rate=self.learning_rate,
+            head_rate=self.head_rate,
             loss=self.finetuning_loss,
             positive_weight=self.positive_weight,
             beam_size=self.beam_size,

@@ -90,6 +90,9 @@ class XTransformer(EncodingTexts):
         Documents of a step.
     learning_rate : float, default=5e-5
         Of the encoder.
+    head_rate : float, default=5.0
+        How many times as quickly the vectors of clusters learn, which begin where the linear
+        solver ends.
     finetuning_loss : str, default='squared-hinge'
         'squared-hinge' or 'logistic'.
     positive_weight : float, default=1.0
@@ -146,6 +149,7 @@ class XTransformer(EncodingTexts):
         "n_steps": NONE | whole_from(1),
         "batch_size": whole_from(1),
         "learning_rate": number_above(0),
+        "head_rate": number_above(0),
         "finetuning_loss": one_of(*LOSSES),
         "positive_weight": number_from(1),
         "finetuning_leaf_size": whole_from(1),
@@ -178,6 +182,7 @@ class XTransformer(EncodingTexts):
         n_steps: int | None = None,
         batch_size: int = 32,
         learning_rate: float = 5e-5,
+        head_rate: float = 5.0,
         finetuning_loss: str = "squared-hinge",
         positive_weight: float = 1.0,
         finetuning_leaf_size: int = 16,
@@ -200,6 +205,7 @@ class XTransformer(EncodingTexts):
         self.n_steps = n_steps
         self.batch_size = batch_size
         self.learning_rate = learning_rate
+        self.head_rate = head_rate
         self.finetuning_loss = finetuning_loss
         self.positive_weight = positive_weight
         self.finetuning_leaf_size = finetuning_leaf_size

@@ -80,7 +80,7 @@ class FineTuning:
     n_steps: int | None = None
     batch_size: int = 32
     learning_rate: float = 5e-5
-    head_rate: float = 20.0
+    head_rate: float = 5.0
     loss: str = "squared-hinge"
     positive_weight: float = 1.0
     beam_size: int = 10
