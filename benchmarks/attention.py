@@ -1,8 +1,8 @@
 """`python -m benchmarks.attention --data FOLDER`: methods that read words, with one copy and two.
 
-Each row trains on the first documents of a data folder that has texts, is measured on its test
-part, and is written to the JSON file at once; rows that are there already stay, so that they can
-be measured one by one.
+Each row trains on a data folder that has texts, or on some of its documents, drawn by chance. It
+is measured on the test part and written to the JSON file at once; rows that are there already
+stay, so that they can be measured one by one.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from benchmarks.neural import line, part_of, rows_of
 from benchmarks.options import count, plain_errors, settings
 from benchmarks.report import table
 from polyseme import datasets, metrics
@@ -29,16 +30,16 @@ def main(words: list[str] | None = None) -> None:
     """Measure what was asked for, and print all rows of the file."""
     options = parse_options(words)
     with plain_errors("benchmarks.attention"):
-        dataset = datasets.load(options.data)
-        rows = _rows_of(options.output)
+        dataset = part_of(datasets.load(options.data), options.documents)
+        rows = rows_of(options.output)
         for method in options.methods:
             for copies in options.copies:
                 row = measured(dataset, method, copies, options)
-                rows = [*(one for one in rows if one["name"] != row["name"]), row]
+                rows = [*(one for one in rows if one["asked"] != row["asked"]), row]
                 with written_beside(options.output) as stream:
                     stream.write(json.dumps(rows, indent=2).encode() + b"\n")
         header = ["row", "train s", *KEPT]
-        print("\n".join(table([header, *map(_line, rows)])))
+        print("\n".join(table([header, *map(line, rows)])))
 
 
 def measured(
@@ -52,20 +53,24 @@ def measured(
     model = method_named("xr-linear" if is_linear else method)(
         copies=copies, n_jobs=options.threads, **rounds, **{**fixed, **own}
     )
-    n = min(options.documents or dataset.Y_train.shape[0], dataset.Y_train.shape[0])
-    train, test = _documents(dataset, method, n, reads_texts=model.reads_texts)
-    Y = dataset.Y_train[:n]
+    train, test = _documents(dataset, method, reads_texts=model.reads_texts)
+    Y = dataset.Y_train
     began = time.perf_counter()
     model.fit(train, Y)
     trained = time.perf_counter()
     found, _ = model.predict_top_k(test, 5)
     predicted = time.perf_counter()
-    weights = metrics.propensities(Y.sum(axis=0), n)
+    weights = metrics.propensities(Y.sum(axis=0), Y.shape[0])
     figures = metrics.evaluate(found, dataset.Y_test, ks=(1, 3, 5), propensities=weights)
     return {
-        "name": f"{method}, {copies} cop{'y' if copies == 1 else 'ies'}, {n:,} documents",
-        "settings": own,
-        "seed": SEED,
+        "asked": {
+            "data": options.data.name,
+            "row": method,
+            "copies": copies,
+            "seed": SEED,
+            "n_documents": Y.shape[0],
+            "settings": own,
+        },
         "threads": options.threads,
         "train_seconds": round(trained - began, 1),
         "test_seconds": round(predicted - trained, 1),
@@ -76,37 +81,21 @@ def measured(
     }
 
 
-def _documents(
-    dataset: datasets.Dataset, method: str, n: int, *, reads_texts: bool
-) -> tuple[Any, Any]:
+def _documents(dataset: datasets.Dataset, method: str, *, reads_texts: bool) -> tuple[Any, Any]:
     """Return what a method learns from and what it is asked about.
 
     Features of a data folder may be those of longer texts than the folder has;
     'xr-linear-of-texts' sees what networks see.
     """
     if method == "xr-linear-of-texts":
-        train = dataset.train_documents(with_texts=True).rows(0, n).texts
-        features = TextFeatures().fit(train)
-        test = dataset.test_documents(with_texts=True).texts
-        return features.transform(train), features.transform(test)
-    train = dataset.train_documents(with_texts=reads_texts)
-    test = dataset.test_documents(with_texts=reads_texts)
-    return (train.rows(0, n) if reads_texts else train[:n]), test
-
-
-def _line(row: dict[str, Any]) -> list[str]:
-    return [row["name"], str(row["train_seconds"]), *(f"{row[name]:.2f}" for name in KEPT)]
-
-
-def _rows_of(file: Path) -> list[dict[str, Any]]:
-    if not file.exists():
-        return []
-    try:
-        rows: list[dict[str, Any]] = json.loads(file.read_text(encoding="utf-8"))
-        _ = [row["name"] for row in rows]
-    except (ValueError, KeyError, TypeError):
-        raise ValueError(f"{file} is damaged; move it away to begin anew") from None
-    return rows
+        assert dataset.train_texts is not None
+        assert dataset.test_texts is not None
+        features = TextFeatures().fit(dataset.train_texts)
+        return features.transform(dataset.train_texts), features.transform(dataset.test_texts)
+    return (
+        dataset.train_documents(with_texts=reads_texts),
+        dataset.test_documents(with_texts=reads_texts),
+    )
 
 
 def parse_options(words: list[str] | None) -> argparse.Namespace:
@@ -115,7 +104,7 @@ def parse_options(words: list[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--data", type=Path, required=True, help="a folder with matrices and texts"
     )
-    parser.add_argument("--documents", type=count, help="only the first so many; all by default")
+    parser.add_argument("--documents", type=count, help="so many, drawn by chance; all by default")
     parser.add_argument("--methods", nargs="+", choices=METHODS, default=METHODS)
     parser.add_argument("--copies", nargs="+", type=count, default=[1, 2])
     parser.add_argument("--settings", type=settings, default={}, help="JSON, of those that read")
