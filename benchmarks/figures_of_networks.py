@@ -1,0 +1,108 @@
+"""Tables of networks and encoders, from recorded results; `benchmarks.figures` writes them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+RESULTS = Path(__file__).parent / "results"
+PRECISIONS = ("P@1", "P@3", "P@5", "PSP@1", "PSP@3", "PSP@5")
+CALLED = {
+    "tf-idf": "TF-IDF",
+    "static": "static table + TF-IDF",
+    "frozen": "MiniLM as it is + TF-IDF",
+    "fine-tuned": "MiniLM fine-tuned + TF-IDF",
+    "ensemble": "ensemble of three",
+    "xr-linear": "XR-Linear",
+    "xr-linear-of-texts": "XR-Linear on the texts that networks read",
+    "attention-xml": "AttentionXML",
+    "xml-cnn": "XML-CNN",
+}
+ENCODERS = {"minilm": "MiniLM fine-tuned", "wordllama": "static table"}
+
+
+def recorded(name: str) -> list[dict[str, Any]]:
+    """Return the rows of a file of results, in the order in which tables have them."""
+    rows: list[dict[str, Any]] = json.loads((RESULTS / name).read_text(encoding="utf-8"))
+    order = list(CALLED)
+    return sorted(
+        rows,
+        key=lambda row: (
+            row["asked"]["data"],
+            row["asked"]["n_documents"],
+            order.index(row["asked"]["row"]),
+            row["asked"]["copies"],
+        ),
+    )
+
+
+def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    """Return a table as Markdown has it."""
+    head = list(head)
+    lines = [head, ["---", *["---:"] * (len(head) - 1)], *map(list, rows)]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def of_file(name: str) -> str:
+    """Return a table for each data set of a file, with the number of documents above it."""
+    parts: dict[tuple[str, int], list[list[str]]] = {}
+    for row in recorded(name):
+        asked = row["asked"]
+        copies = "plain" if asked["copies"] == 1 else f"{asked['copies']} copies"
+        cells = [f"{CALLED[asked['row']]}, {copies}", f"{row['train_seconds']:,.0f}"]
+        cells += [f"{row[key]:.2f}" for key in PRECISIONS]
+        parts.setdefault((asked["data"], asked["n_documents"]), []).append(cells)
+    head = ["", "train s", *PRECISIONS]
+    return "\n\n".join(
+        f"**{data}, {n_documents:,} training documents**\n\n{table(head, rows)}"
+        for (data, n_documents), rows in parts.items()
+    )
+
+
+def neural() -> str:
+    """Compare encoders beside TF-IDF."""
+    return of_file("neural.json")
+
+
+def attention() -> str:
+    """Compare networks that read words."""
+    return of_file("attention.json")
+
+
+def members() -> str:
+    """Show each member of each ensemble, and all together."""
+    parts = []
+    for row in recorded("neural.json"):
+        cells = [
+            [_member(one), *(f"{one[key]:.2f}" for key in PRECISIONS)]
+            for one in row.get("members", [])
+        ]
+        if cells:
+            parts.append(f"**{row['asked']['data']}**\n\n{table(['', *PRECISIONS], cells)}")
+    return "\n\n".join(parts)
+
+
+def levels() -> str:
+    """Show what fine-tuning came to: the recall of clusters on held-out documents."""
+    rows = []
+    for row in recorded("neural.json"):
+        asked = row["asked"]
+        if asked["row"] != "fine-tuned" or asked["copies"] == 1:
+            continue
+        for level in row["finetuning"]:
+            recalls = (f"{100 * level[key]:.1f}" for key in ("recall_before", "recall"))
+            cells = (f"{level['n_clusters']:,}", f"{level['n_steps']:,}", *recalls)
+            rows.append([asked["data"], *cells])
+    return table(["data", "clusters", "steps", "recall before", "recall after"], rows)
+
+
+def _member(one: dict[str, Any]) -> str:
+    if one["member"] is None:
+        return "**all together**"
+    encoder, label_features = one["of"]
+    return f"{ENCODERS[Path(encoder).name]}, tree by {label_features}"
+
+
+BLOCKS = {"neural": neural, "members": members, "levels": levels, "attention": attention}
