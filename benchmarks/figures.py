@@ -7,25 +7,23 @@ In a page, what stands between `<!-- figures: NAME -->` and `<!-- end of figures
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Callable, Iterable
-from pathlib import Path
+from collections.abc import Callable
 from statistics import fmean
-from typing import Any
 
+from benchmarks import figures_of_experiments, figures_of_senses
+from benchmarks.recorded import DATA, ROOT, markdown, recorded
 from benchmarks.report import COLUMNS
 from benchmarks.targets import targets
 
-ROOT = Path(__file__).parents[1]
 PAGES = (
     "docs/paper.md",
+    "docs/does-it-hold.md",
     "docs/performance.md",
     "docs/annif.md",
     "docs/one-vs-rest.md",
     "benchmarks/README.md",
 )
-DATA = ("tibkat-core", "eurlex57k")
 BLOCK = re.compile(r"(<!-- figures: ([\w-]+) -->\n).*?(<!-- end of figures -->)", re.S)
 SYSTEMS = {
     "polyseme": "polyseme plain",
@@ -43,18 +41,6 @@ GENERATED = {
     "generated-200k": "generated, 200,000 labels, 60,000 documents",
     "generated-5k": "generated, 5,000 labels, 80,000 documents",
 }
-
-
-def recorded(name: str) -> Any:
-    """Return a file of results."""
-    return json.loads((ROOT / name).read_text(encoding="utf-8"))
-
-
-def markdown(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    """Return a table."""
-    head = list(head)
-    lines = [head, ["---"] * len(head), *map(list, rows)]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines).replace("|  |", "| |")
 
 
 def side_by_side() -> str:
@@ -189,6 +175,8 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "linear": linear,
     "annif": annif,
     "one-vs-rest": one_vs_rest,
+    **figures_of_experiments.BLOCKS,
+    **figures_of_senses.BLOCKS,
 }
 
 

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["EXPERIMENTS", "average_top_k"]
+__all__ = ["EXPERIMENTS", "average_top_k", "best_at_the_same_price"]
 
 PLAIN = {"copies": 1, "rounds": 0}
 BEAMS = (5, 10, 15, 20, 30, 50)
@@ -119,15 +119,25 @@ OURS = "copies 2, beam 10"
 PRICES = {"prediction time": COST[1], "model size": COST[3]}
 
 
+def best_at_the_same_price(results: Results, method: str, price: str) -> str | None:
+    """Return the most accurate model without copies that costs no more, if there is one."""
+    column = PRICES[price]
+    limit = TOLERANCE * _mean(results, method, column)
+    affordable = [
+        rival
+        for rival in results.methods
+        if not rival.startswith("copies") and _mean(results, rival, column) <= limit
+    ]
+    return max(affordable, key=lambda rival: _quality(results, rival), default=None)
+
+
 def _at_the_same_price(results: Results) -> list[Table | str]:
-    rivals = [method for method in results.methods if not method.startswith("copies")]
-    own = [method for method in results.methods if method not in rivals]
     rows = []
-    for method in own:
-        for price, column in PRICES.items():
-            limit = TOLERANCE * _mean(results, method, column)
-            affordable = [rival for rival in rivals if _mean(results, rival, column) <= limit]
-            best = max(affordable, key=lambda rival: _quality(results, rival), default=None)
+    for method in results.methods:
+        if not method.startswith("copies"):
+            continue
+        for price in PRICES:
+            best = best_at_the_same_price(results, method, price)
             gains = [
                 "" if best is None else comparison_text(compare(results, method, best, k))
                 for k in KS

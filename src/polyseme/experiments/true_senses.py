@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["EXPERIMENTS", "Fusion", "run_senses"]
+__all__ = ["EXPERIMENTS", "Fusion", "percents_by_senses", "reliability_of", "run_senses"]
 
 ENOUGH_DOCUMENTS = 20  # of a label, to ask whether it is ambiguous
 MOST_SENSES = 5
@@ -248,7 +248,7 @@ def _ambiguity_table(results: Results) -> Table:
 
 def _reliability_table(results: Results) -> Table:
     """Return bins of probability; those of all seeds are one."""
-    columns = [_reliability(results, title) for title in FUSIONS]
+    columns = [reliability_of(results, title) for title in FUSIONS]
     rows = [
         [
             f"{place / N_BINS:.1f} to {(place + 1) / N_BINS:.1f}",
@@ -262,7 +262,7 @@ def _reliability_table(results: Results) -> Table:
     return Table("Reliability of the probability", ("probability", *FUSIONS), rows, note)
 
 
-def _reliability(results: Results, title: str) -> npt.NDArray[np.float64]:
+def reliability_of(results: Results, title: str) -> npt.NDArray[np.float64]:
     """Return labels, mean probability and share of fused ones of each bin, over all seeds."""
     found = [np.array(f["reliability"]) for f in results.figures(title).values()]
     bins = np.array([of for of in found if of.shape == (N_BINS, 3)]).reshape(-1, N_BINS, 3)
@@ -274,7 +274,10 @@ def _reliability(results: Results, title: str) -> npt.NDArray[np.float64]:
 def _number_table(results: Results) -> Table:
     whose = {"split": "every split", "shown": "shown", "unfused": "shown, labels not fused"}
     rows = [
-        [f"{title}: {name}", *(f"{percent:.1f}" for percent in _percents(results, title, which))]
+        [
+            f"{title}: {name}",
+            *(f"{percent:.1f}" for percent in percents_by_senses(results, title, which)),
+        ]
         for title in FUSIONS
         for which, name in whose.items()
     ]
@@ -283,7 +286,7 @@ def _number_table(results: Results) -> Table:
     return Table("How many senses", columns, rows)
 
 
-def _percents(results: Results, title: str, which: str) -> npt.NDArray[np.float64]:
+def percents_by_senses(results: Results, title: str, which: str) -> npt.NDArray[np.float64]:
     """Return how many percent of labels have one sense, two, and so on, over all seeds."""
     counts = [f["n_senses"][which] for f in results.figures(title).values()]
     total = np.array(counts).reshape(-1, MOST_SENSES).sum(axis=0)
@@ -365,14 +368,14 @@ def _draw_naming(axis: Axes, results: Results, which: str) -> None:
 def _draw_reliability(axis: Axes, results: Results) -> None:
     axis.plot([0, 1], [0, 1], color="black", linewidth=0.6)
     for title, colour in zip(FUSIONS, (*COLOURS, "black"), strict=True):
-        n, probability, share = _reliability(results, title).T
+        n, probability, share = reliability_of(results, title).T
         axis.plot(probability[n > 0], share[n > 0], "o-", color=colour, markersize=3, label=title)
     axis.set(xlabel="probability of being ambiguous", ylabel="share of fused labels")
     axis.legend(fontsize=6)
 
 
 def _draw_numbers(axis: Axes, results: Results) -> None:
-    shares = np.array([_percents(results, title, "shown") for title in FUSIONS]).T
+    shares = np.array([percents_by_senses(results, title, "shown") for title in FUSIONS]).T
     below = np.zeros(len(FUSIONS))
     for n, (percent, colour) in enumerate(zip(shares, SHADES, strict=True), start=1):
         axis.bar(range(len(FUSIONS)), percent, 0.7, below, color=colour, label=str(n))
