@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-RESULTS = Path(__file__).parent / "results"
+from benchmarks.recorded import markdown, recorded
+
 PRECISIONS = ("P@1", "P@3", "P@5", "PSP@1", "PSP@3", "PSP@5")
 CALLED = {
     "tf-idf": "TF-IDF",
@@ -23,9 +22,9 @@ CALLED = {
 ENCODERS = {"minilm": "MiniLM fine-tuned", "wordllama": "static table"}
 
 
-def recorded(name: str) -> list[dict[str, Any]]:
+def rows_of(name: str) -> list[dict[str, Any]]:
     """Return the rows of a file of results, in the order in which tables have them."""
-    rows: list[dict[str, Any]] = json.loads((RESULTS / name).read_text(encoding="utf-8"))
+    rows: list[dict[str, Any]] = recorded(f"benchmarks/results/{name}")
     order = list(CALLED)
     return sorted(
         rows,
@@ -38,17 +37,10 @@ def recorded(name: str) -> list[dict[str, Any]]:
     )
 
 
-def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    """Return a table as Markdown has it."""
-    head = list(head)
-    lines = [head, ["---", *["---:"] * (len(head) - 1)], *map(list, rows)]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
-
-
 def of_file(name: str) -> str:
     """Return a table for each data set of a file, with the number of documents above it."""
     parts: dict[tuple[str, int], list[list[str]]] = {}
-    for row in recorded(name):
+    for row in rows_of(name):
         asked = row["asked"]
         copies = "plain" if asked["copies"] == 1 else f"{asked['copies']} copies"
         cells = [f"{CALLED[asked['row']]}, {copies}", f"{row['train_seconds']:,.0f}"]
@@ -56,7 +48,7 @@ def of_file(name: str) -> str:
         parts.setdefault((asked["data"], asked["n_documents"]), []).append(cells)
     head = ["", "train s", *PRECISIONS]
     return "\n\n".join(
-        f"**{data}, {n_documents:,} training documents**\n\n{table(head, rows)}"
+        f"**{data}, {n_documents:,} training documents**\n\n{markdown(head, rows)}"
         for (data, n_documents), rows in parts.items()
     )
 
@@ -74,20 +66,20 @@ def attention() -> str:
 def members() -> str:
     """Show each member of each ensemble, and all together."""
     parts = []
-    for row in recorded("neural.json"):
+    for row in rows_of("neural.json"):
         cells = [
             [_member(one), *(f"{one[key]:.2f}" for key in PRECISIONS)]
             for one in row.get("members", [])
         ]
         if cells:
-            parts.append(f"**{row['asked']['data']}**\n\n{table(['', *PRECISIONS], cells)}")
+            parts.append(f"**{row['asked']['data']}**\n\n{markdown(['', *PRECISIONS], cells)}")
     return "\n\n".join(parts)
 
 
 def levels() -> str:
     """Show what fine-tuning came to: the recall of clusters on held-out documents."""
     rows = []
-    for row in recorded("neural.json"):
+    for row in rows_of("neural.json"):
         asked = row["asked"]
         if asked["row"] != "fine-tuned" or asked["copies"] == 1:
             continue
@@ -95,7 +87,7 @@ def levels() -> str:
             recalls = (f"{100 * level[key]:.1f}" for key in ("recall_before", "recall"))
             cells = (f"{level['n_clusters']:,}", f"{level['n_steps']:,}", *recalls)
             rows.append([asked["data"], *cells])
-    return table(["data", "clusters", "steps", "recall before", "recall after"], rows)
+    return markdown(["data", "clusters", "steps", "recall before", "recall after"], rows)
 
 
 def _member(one: dict[str, Any]) -> str:
