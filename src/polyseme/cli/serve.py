@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import click
 
 from polyseme.cli.errors import note
 from polyseme.cli.shared import common_options, print_json
+from polyseme.datasets.cache import cache_folder
 from polyseme.machine.extras import how_to_install
 from polyseme.machine.threads import count_threads
 
@@ -23,6 +25,13 @@ def require_server() -> None:
     missing = [name for name in NEEDED if find_spec(name) is None]
     if missing:
         raise ValueError(f"a server needs {', '.join(missing)}; {how_to_install('server')}.")
+
+
+def _planes_folder() -> Path | None:
+    try:
+        return cache_folder() / "planes"
+    except RuntimeError:  # a user without a home, as in some containers
+        return None
 
 
 def _limit(option: str, default: int, text: str) -> Callable[[Any], Any]:
@@ -74,6 +83,11 @@ def _limit(option: str, default: int, text: str) -> Callable[[Any], Any]:
     is_flag=True,
     help="Let clients send reviewed documents, which models trained with --keep-data learn.",
 )
+@click.option(
+    "--lazy-map",
+    is_flag=True,
+    help="Lay out the cloud of the page's map when somebody first looks at it, not at the start.",
+)
 @click.option("--access-log", is_flag=True, help="Write a line to stderr for every request.")
 @common_options()
 def serve(
@@ -88,6 +102,7 @@ def serve(
     grace: int,
     reload_seconds: float,
     updates: bool,
+    lazy_map: bool,
     access_log: bool,
     n_threads: int | None,
     seed: int,
@@ -117,6 +132,8 @@ def serve(
         reload_seconds=reload_seconds,
         n_threads=count_threads(n_threads),
         takes_updates=updates,
+        looks_ahead=not lazy_map,
+        planes_folder=_planes_folder(),
     )
 
     def say(url: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from importlib import metadata
 from typing import Any
 
@@ -47,15 +47,21 @@ def create_app(
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        watch = asyncio.create_task(service.watch()) if settings.reload_seconds > 0 else None
+        running = [
+            asyncio.create_task(task())
+            for task, is_wanted in (
+                (service.watch, settings.reload_seconds > 0),
+                (service.look_ahead, settings.looks_ahead),
+            )
+            if is_wanted
+        ]
         try:
             yield
         finally:
-            if watch is not None:
-                watch.cancel()
-                with suppress(asyncio.CancelledError):
-                    await watch
-            service.close()
+            for task in running:
+                task.cancel()
+            await asyncio.gather(*running, return_exceptions=True)
+            await service.close()
 
     app = FastAPI(
         title="polyseme",

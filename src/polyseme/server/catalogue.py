@@ -5,17 +5,15 @@ from __future__ import annotations
 from dataclasses import asdict
 from functools import cached_property
 from itertools import pairwise
-from threading import Lock
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from polyseme.machine.run import Run
 from polyseme.senses.called import is_code, sense_name
 from polyseme.senses.describe import Sense
 from polyseme.senses.label_list import LabelSummary
-from polyseme.senses.plane import plane_of
+from polyseme.senses.plane import Plane
 from polyseme.senses.slots import Slot, largest_labels, slots_of
 from polyseme.senses.words import Word, level_words, node_words
 from polyseme.tagger import Tagger
@@ -26,7 +24,6 @@ N_WORDS, N_LABELS = 12, 10
 NOTHING_KNOWN: dict[str, Any] = {"labels": [], "words": [], "examples": []}
 CAPTION_WORDS, CAPTION_LABELS = 5, 6
 MOST_CAPTION_LABELS, ALL_CAPTION_LABELS = 40, 600  # of a node, and of a level with few nodes
-MOST_IN_PLANE = 200_000  # labels; a browser draws no more of them smoothly
 
 
 class Catalogue:
@@ -39,7 +36,6 @@ class Catalogue:
 
     def __init__(self, tagger: Tagger) -> None:
         self._tagger, self._model = tagger, tagger.classifier
-        self._making_plane = Lock()
 
     # Labels
 
@@ -210,18 +206,11 @@ class Catalogue:
 
     # The plane
 
-    def plane(self) -> dict[str, Any]:
-        """Return `_plane`; whoever asks while it is made waits, instead of making it again."""
-        with self._making_plane:
-            return self._plane
-
-    @cached_property
-    def _plane(self) -> dict[str, Any]:
-        """Where labels lie in the plane, column by column; empty where nothing tells.
+    def plane(self, plane: Plane | None) -> dict[str, Any]:
+        """Return where labels lie in the plane, column by column; empty where nothing tells.
 
         Labels with most documents come first; `areas` are nodes of the first level of the tree.
         """
-        plane = plane_of(self._model, MOST_IN_PLANE, Run(0, 1))
         if plane is None:
             return {"labels": [], "names": [], "x": [], "y": [], "areas": [], "senses": []}
         layer, labels = self._model.senses_, plane.labels.tolist()

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import polyseme
+from polyseme.server.kept_planes import fingerprint_of
 from polyseme.server.served_model import ServedModel
 
 __all__ = ["ModelStore", "models_named"]
@@ -66,7 +67,10 @@ class ModelStore:
             self._places[name] = _Place(path, self._load(name, path), seen)
 
     def _load(self, name: str, path: Path) -> ServedModel:
-        served = ServedModel(name, path, self._read(path, n_jobs=self._n_threads))
+        before = fingerprint_of(path)
+        model = self._read(path, n_jobs=self._n_threads)
+        # Of a folder that was just replaced nobody knows which of the two was read.
+        served = ServedModel(name, path, model, before if fingerprint_of(path) == before else None)
         served.warm_up()
         self._on_load(name, "loaded")
         return served

@@ -186,13 +186,12 @@ def _add_looking_up(routes: APIRouter, service: Service) -> None:
 
     @routes.get("/plane", response_model=lookup_schemas.PlaneResponse, tags=["look up"])
     async def plane(model: ModelName = None) -> Response:
-        """Return labels as points of the plane, alike ones near each other; takes a few seconds.
+        """Return labels as points of the plane, alike ones near each other.
 
-        That is once for each model; it is kept then.
+        Finding them takes some seconds; the server does so after its start, and keeps them.
         """
         served = service.model(model)
-        found = await service.run(served.catalogue.plane)
-        return await service.run(json_response, {"model": served.name, **found})
+        return Response(await service.planes.of(served), media_type="application/json")
 
     @routes.get("/quality", response_model=lookup_schemas.QualityResponse, tags=["models"])
     async def quality(model: ModelName = None) -> Response:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,11 +15,12 @@ import scipy.sparse as sp
 
 from polyseme.inputs.names import number_of
 from polyseme.senses.explain import Explanation
+from polyseme.senses.plane import Plane
 from polyseme.server.catalogue import Catalogue
 from polyseme.suggestions import Suggestion
 from polyseme.tagger import tagger_for
 
-__all__ = ["Document", "Question", "ServedModel"]
+__all__ = ["Document", "Question", "ServedModel", "as_json"]
 
 MAX_VALUE = 1e9  # products and sums of larger ones may leave the range of float32
 
@@ -44,10 +46,13 @@ class ServedModel:
         What clients call it.
     path : Path
     model : estimator or TextModel
+    fingerprint : str, optional
+        Of the folder as it was when the model was read; None if it may have changed.
     """
 
-    def __init__(self, name: str, path: Path, model: Any) -> None:
+    def __init__(self, name: str, path: Path, model: Any, fingerprint: str | None = None) -> None:
         self.name, self.path, self.tagger = name, path, tagger_for(model)
+        self.fingerprint = fingerprint
         self.classifier = self.tagger.classifier
         self.catalogue = Catalogue(self.tagger)
         self.loaded_at = time.time()
@@ -164,9 +169,18 @@ class ServedModel:
         """Return a score of the classifier as suggestions show it; see `Tagger.shown`."""
         return None if score is None else float(self.tagger.shown(score))
 
+    def plane_as_json(self, plane: Plane | None) -> bytes:
+        """Return where labels lie, as it is sent; with 100,000 of them that is worth keeping."""
+        return as_json({"model": self.name, **self.catalogue.plane(plane)})
+
     def spans(self, document: Document) -> list[tuple[int, int, int]]:
         """Return (feature, start, end) for everything that counts in a text."""
         return self.tagger.spans(document) if isinstance(document, str) else []
+
+
+def as_json(content: Any) -> bytes:
+    """Return plain values as they are sent."""
+    return json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode()
 
 
 def _saved_at(path: Path) -> float | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -12,16 +11,20 @@ from typing import Any, TypeVar
 from starlette.responses import Response
 
 from polyseme.server.batching import Batcher
+from polyseme.server.kept_planes import KeptPlanes
 from polyseme.server.metrics import ServerMetrics
 from polyseme.server.model_store import ModelStore
+from polyseme.server.planes import Planes
 from polyseme.server.problems import Problem
-from polyseme.server.served_model import Document, Question, ServedModel
+from polyseme.server.served_model import Document, Question, ServedModel, as_json
 from polyseme.server.settings import ServerSettings
 from polyseme.suggestions import Suggestion
 
 __all__ = ["Service", "json_response"]
 
 log = logging.getLogger("polyseme.server")
+
+LOOK_SECONDS = 1.0  # between looks for models that were replaced
 
 Result = TypeVar("Result")
 
@@ -36,9 +39,11 @@ class Service:
         self._pool = ThreadPoolExecutor(max(2, settings.n_threads), "polyseme-worker")
         self._watcher = ThreadPoolExecutor(1, "polyseme-watcher")
         self._batchers: dict[str, tuple[ServedModel, Batcher[Question, list[Suggestion]]]] = {}
+        self.planes = Planes(KeptPlanes(settings.planes_folder), self.run)
 
-    def close(self) -> None:
+    async def close(self) -> None:
         """Wait for what is under way and end the threads."""
+        await self.planes.close()
         self._pool.shutdown()
         self._watcher.shutdown(cancel_futures=True)
 
@@ -89,6 +94,20 @@ class Service:
             self._batchers[served.name] = served, batcher
         return await batcher.ask(question)
 
+    async def look_ahead(self) -> None:
+        """Find the planes of all models, one after the other, and of those that replace them."""
+        seen: dict[str, ServedModel] = {}
+        while True:
+            for name in self.store.names:
+                served = self.store.current(name)
+                if seen.get(name) is not served:
+                    seen[name] = served
+                    try:
+                        await self.planes.of(served)
+                    except Exception:
+                        log.exception("the map of %s could not be laid out", name)
+            await asyncio.sleep(LOOK_SECONDS)
+
     async def watch(self) -> None:
         """Look again and again whether a model was replaced; nothing but the end ends it."""
         loop = asyncio.get_running_loop()
@@ -105,5 +124,4 @@ class Service:
 
 def json_response(content: Any) -> Response:
     """Return plain values as JSON; quicker than through a schema, which is only for OpenAPI."""
-    body = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
-    return Response(body.encode(), media_type="application/json")
+    return Response(as_json(content), media_type="application/json")

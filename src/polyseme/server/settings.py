@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from polyseme.machine.threads import count_threads
 
@@ -38,6 +39,10 @@ class ServerSettings:
         Threads that answer requests, and that a large batch may use.
     takes_updates : bool
         Whether clients may send reviewed documents, which models then learn.
+    looks_ahead : bool
+        Whether the map's cloud is laid out before somebody looks at it.
+    planes_folder : Path, optional
+        Where such layouts are kept for the next start; None for nowhere.
     """
 
     token: str | None = None
@@ -51,3 +56,5 @@ class ServerSettings:
     reload_seconds: float = 2.0
     n_threads: int = field(default_factory=lambda: count_threads(None))
     takes_updates: bool = False
+    looks_ahead: bool = False
+    planes_folder: Path | None = None
