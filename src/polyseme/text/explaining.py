@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 from polyseme.senses.explain import Explanation, LabelExplanation, explain
 
 if TYPE_CHECKING:
-    from polyseme.text.model import TextModel
+    from polyseme.text.suggesting import Suggesting
 
 __all__ = ["explain_text"]
 
 
 def explain_text(
-    model: TextModel,
+    model: Suggesting,
     text: str,
     labels: Iterable[str | int] | None,
     n_labels: int,

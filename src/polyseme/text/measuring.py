@@ -22,7 +22,7 @@ from polyseme.text.problem import TextProblem
 from polyseme.text.vocabularies.kept import KeptVocabulary
 
 if TYPE_CHECKING:
-    from polyseme.text.model import TextModel
+    from polyseme.text.suggesting import Suggesting
 
 __all__ = [
     "Measured",
@@ -81,7 +81,7 @@ def measure_held_out(
 
 
 def evaluate_records(
-    model: TextModel, records: Iterable[Record], threshold: float | None, a: float, b: float
+    model: Suggesting, records: Iterable[Record], threshold: float | None, a: float, b: float
 ) -> dict[str, Any]:
     """Measure a model on further documents; see `TextModel.evaluate`."""
     judged, n_unknown = judge_records(model, records)
@@ -97,7 +97,7 @@ def evaluate_records(
     return report
 
 
-def judge_records(model: TextModel, records: Iterable[Record]) -> tuple[Judged, int]:
+def judge_records(model: Suggesting, records: Iterable[Record]) -> tuple[Judged, int]:
     """Hold the labels that a model ranks against those that documents have.
 
     Returns
@@ -148,7 +148,7 @@ def _with_broader(
     return {"with_broader": judged.with_broader(calibration, threshold, ancestors)}
 
 
-def share_of_right_firsts(model: TextModel, records: Iterable[Record]) -> float:
+def share_of_right_firsts(model: Suggesting, records: Iterable[Record]) -> float:
     """Return the share of documents whose best label is right; see `TextModel.score`."""
     number_of = model.label_numbers()
     n_documents = n_right = 0
