@@ -17,9 +17,11 @@ def test_a_page_has_the_figures_that_were_recorded(page):
 
 
 def test_every_block_of_figures_is_known_and_used():
-    pages = [(path, path.read_text(encoding="utf-8")) for path in (ROOT / "docs").rglob("*.md")]
-    pages.append((ROOT / PAGES[-1], (ROOT / PAGES[-1]).read_text(encoding="utf-8")))
-    used = {path: set(re.findall(r"<!-- figures: ([\w-]+) -->", text)) for path, text in pages}
+    pages = {*(ROOT / "docs").rglob("*.md"), *(ROOT / page for page in PAGES)}
+    used = {
+        path: set(re.findall(r"<!-- figures: ([\w-]+) -->", path.read_text(encoding="utf-8")))
+        for path in pages
+    }
     assert {path for path, names in used.items() if names} == {ROOT / page for page in PAGES}
     assert set().union(*used.values()) == set(BLOCKS)
 
