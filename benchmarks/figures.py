@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable
 from statistics import fmean
 
-from benchmarks import figures_of_experiments, figures_of_senses
+from benchmarks import figures_of_experiments, figures_of_networks, figures_of_senses
 from benchmarks.recorded import DATA, ROOT, markdown, recorded
 from benchmarks.report import COLUMNS
 from benchmarks.targets import targets
@@ -24,6 +24,10 @@ PAGES = (
     "docs/performance.md",
     "docs/annif.md",
     "docs/one-vs-rest.md",
+    "docs/nearest.md",
+    "docs/ordering.md",
+    "docs/neural.md",
+    "docs/attention.md",
     "benchmarks/README.md",
 )
 BLOCK = re.compile(r"(<!-- figures: ([\w-]+) -->\n).*?(<!-- end of figures -->)", re.S)
@@ -170,6 +174,57 @@ def of_methods(data: str) -> dict[str, dict[str, float]]:
     return {name: rows[name]["medians"] for name in OF_METHODS}
 
 
+def _six(of: dict[str, float]) -> list[str]:
+    return [
+        " / ".join(f"{of[f'{measure}@{k}']:.2f}" for k in (1, 3, 5)) for measure in ("P", "PSP")
+    ]
+
+
+def nearest() -> str:
+    """Show methods that ask neighbours, beside trees."""
+    names = {
+        "nearest-neighbours": "`NearestNeighbours`",
+        "nearest-labels": "`NearestLabels`",
+        "nearest-labels-copies2": "`NearestLabels`, two copies",
+        "xr-linear": "`XRLinear`, plain",
+        "xr-linear-defaults": "`XRLinear`, defaults",
+    }
+    rows = []
+    for data in reversed(DATA):
+        found = recorded(f"benchmarks/results/methods-{data}.json")["rows"]
+        for name, called in names.items():
+            of = found[name]["medians"]
+            rows.append([data, called, *_six(of), f"{of['train_s']:.0f}", f"{of['disk_mb']:.0f}"])
+    return markdown(["data", "method", "P@1 / 3 / 5", "PSP@1 / 3 / 5", "train s", "MB"], rows)
+
+
+def one_vs_rest_whole() -> str:
+    """Show one-vs-rest of all labels, beside trees."""
+    names = {
+        "one-vs-rest": "one-vs-rest",
+        "xr-linear": "`XRLinear`, plain",
+        "xr-linear-defaults": "`XRLinear`, defaults",
+    }
+    rows = []
+    for data in reversed(DATA):
+        found = recorded(f"benchmarks/results/methods-{data}.json")["rows"]
+        rows += [[data, called, *_six(found[name]["medians"])] for name, called in names.items()]
+    return markdown(["data", "method", "P@1 / 3 / 5", "PSP@1 / 3 / 5"], rows)
+
+
+def names_in_texts() -> str:
+    """Show what the names of labels add to the order of labels."""
+    rows = []
+    for method in ("without names", "with names"):
+        row = [method]
+        for data in DATA:
+            cells = recorded(f"experiments/results/{data}/names-in-texts.json")["cells"]
+            (of,) = (cell["figures"] for cell in cells if cell["method"] == method)
+            row.append("<br>".join(_six(of)))
+        rows.append(row)
+    return markdown(["", *DATA], rows)
+
+
 def in_short() -> str:
     """Show in few words what polyseme gains and what that takes."""
     keys = ("P@1", "P@3", "P@5", "PSP@5")
@@ -228,8 +283,12 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "linear": linear,
     "annif": annif,
     "one-vs-rest": one_vs_rest,
+    "one-vs-rest-whole": one_vs_rest_whole,
+    "nearest": nearest,
+    "names-in-texts": names_in_texts,
     **figures_of_experiments.BLOCKS,
     **figures_of_senses.BLOCKS,
+    **figures_of_networks.BLOCKS,
 }
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.recorded import markdown, recorded
+from polyseme.machine import phases
 
 PRECISIONS = ("P@1", "P@3", "P@5", "PSP@1", "PSP@3", "PSP@5")
 CALLED = {
@@ -19,6 +20,7 @@ CALLED = {
     "attention-xml": "AttentionXML",
     "xml-cnn": "XML-CNN",
 }
+OF_ENCODERS = (phases.FINE_TUNING, phases.ENCODING)
 ENCODERS = {"minilm": "MiniLM fine-tuned", "wordllama": "static table"}
 
 
@@ -90,6 +92,32 @@ def levels() -> str:
     return markdown(["data", "clusters", "steps", "recall before", "recall after"], rows)
 
 
+def overhead() -> str:
+    """Show what copies add to the training of a fine-tuned encoder and its linear parts.
+
+    The row that was trained first has the seconds of the encoder; the other reads what it kept.
+    """
+    rows = []
+    tuned = [row for row in rows_of("neural.json") if row["asked"]["row"] == "fine-tuned"]
+    for data in dict.fromkeys(row["asked"]["data"] for row in tuned):
+        seconds = {row["asked"]["copies"]: row["phase_seconds"] for row in tuned if _of(row, data)}
+        if len(seconds) < 2:
+            continue
+        encoding = max(sum(of[phase] for phase in OF_ENCODERS) for of in seconds.values())
+        plain, copies = (
+            sum(taken for phase, taken in seconds[n].items() if phase not in OF_ENCODERS)
+            for n in (1, 2)
+        )
+        more = f"{100 * (copies - plain) / (encoding + plain):.1f}%"
+        rows.append([data, f"{encoding:,.0f}", f"{plain:.0f}", f"{copies:.0f}", more])
+    head = ["data", "encoder s", "linear parts s, plain", "with two copies", "more training"]
+    return markdown(head, rows)
+
+
+def _of(row: dict[str, Any], data: str) -> bool:
+    return bool(row["asked"]["data"] == data)
+
+
 def _member(one: dict[str, Any]) -> str:
     if one["member"] is None:
         return "**all together**"
@@ -97,4 +125,10 @@ def _member(one: dict[str, Any]) -> str:
     return f"{ENCODERS[Path(encoder).name]}, tree by {label_features}"
 
 
-BLOCKS = {"neural": neural, "members": members, "levels": levels, "attention": attention}
+BLOCKS = {
+    "neural": neural,
+    "members": members,
+    "levels": levels,
+    "overhead": overhead,
+    "attention": attention,
+}
