@@ -365,6 +365,7 @@ def test_info_describes_the_model(model):
     assert about["parameters"]["branching"] == 3
     assert about["n_bytes"] == sum(file.stat().st_size for file in model.iterdir())
     assert "with names" in succeed("info", model)
+    assert "no figures by label" in refuse("info", model, "--by-label")
 
 
 def test_info_tells_slots_and_how_many_labels_are_ambiguous(ambiguous):

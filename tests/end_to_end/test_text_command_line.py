@@ -368,6 +368,18 @@ def test_senses_and_info_know_texts(text_model, articles):
     assert "texts, n-grams of words" in succeed("info", text_model)
 
 
+def test_info_has_a_row_for_each_label_only_if_asked(text_model):
+    assert "by_label" not in json.loads(succeed("info", text_model, "--json"))["text"]["report"]
+    about = json.loads(succeed("info", text_model, "--json", "--by-label"))
+    assert set(about["text"]["report"]["by_label"]) == {
+        *("label", "n_true", "n_suggested", "n_right")
+    }
+    assert "Of these right" not in succeed("info", text_model)
+    shown = succeed("info", text_model, "--by-label")
+    assert "Of these right" in shown
+    assert "bat" in shown.partition("Of these right")[2]
+
+
 def test_a_vocabulary_of_skos_gives_names_other_names_and_a_tree(tmp_path):
     rows = ["text,labels", *["a cat sleeps,u:cat", "the dog barks,u:dog", "an owl,u:owl"] * 9]
     data = tmp_path / "animals.csv"

@@ -17,21 +17,39 @@ STALE = (
     "Measured before {} and {} were added; `polyseme evaluate` measures the model as it is now."
 )
 
+BY_LABEL = {
+    "label": "Label",
+    "n_true": "Held-out documents",
+    "n_suggested": "Suggested",
+    "n_right": "Of these right",
+}
+
 
 @click.command(epilog="Example: polyseme info models/eurlex")
 @path_argument("model")
+@click.option(
+    "--by-label",
+    "with_labels",
+    is_flag=True,
+    help="Also show each label's figures in the held-out documents, one label per row.",
+)
 @common_options(threads=False)
-def info(model: Path, n_threads: int | None, seed: int, as_json: bool) -> None:
+def info(model: Path, with_labels: bool, n_threads: int | None, seed: int, as_json: bool) -> None:
     """Show what is in a model: its sizes, slots, senses and parameters."""
     tagger = open_tagger(model)
     n_bytes = sum(file.stat().st_size for file in model.rglob("*") if file.is_file())
     about, seconds = tagger.sizes(), tagger.phase_seconds
     chosen = tagger.classifier.chosen()
     added, texts = tagger.added_since_training, tagger.about_texts()
+    by_label = tagger.report.get("by_label", {})
+    if with_labels and not by_label:
+        raise ValueError(
+            f"{model} has no figures by label; models of texts with held-out documents do."
+        )
     if as_json:
         updates = {"chosen": chosen, "updates": tagger.classifier.updates_, "seconds": seconds}
         updates["origin"] = tagger.origin
-        of_texts = {"text": texts} if texts else {}
+        of_texts = {"text": texts if with_labels else _without_labels(texts)} if texts else {}
         print_json({"model": str(model), "n_bytes": n_bytes, **about, **updates, **of_texts})
         return
 
@@ -82,6 +100,20 @@ def info(model: Path, n_threads: int | None, seed: int, as_json: bool) -> None:
         if added is not None:
             out.print(_counted(added, STALE), soft_wrap=True)
         print_report(out, tagger.report)
+    if with_labels:
+        out.print()
+        rows_by_label = [
+            (tagger.label_name(label), *counts)
+            for label, *counts in zip(*(by_label[name] for name in BY_LABEL), strict=True)
+            if label < about["n_labels"]
+        ]
+        out.print(plain_table(tuple(BY_LABEL.values()), rows_by_label, numbers=[1, 2, 3]))
+
+
+def _without_labels(texts: dict[str, Any]) -> dict[str, Any]:
+    """Leave out what has a row for every label: there can be very many."""
+    report = {name: part for name, part in texts["report"].items() if name != "by_label"}
+    return {**texts, "report": report}
 
 
 def _counted(added: dict[str, int], sentence: str) -> str:
