@@ -37,6 +37,7 @@ LAYERS = [
     "tuning",
     "adapters",
     "polyseme",
+    "tagging",
     "tagger",
     "cards",
     "hub",

@@ -1,0 +1,1 @@
+"""The faces of models: `any_model` has what everybody asks, `opening` finds the one that fits."""
