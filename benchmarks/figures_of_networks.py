@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 from benchmarks.recorded import markdown, recorded
@@ -21,7 +20,6 @@ CALLED = {
     "xml-cnn": "XML-CNN",
 }
 OF_ENCODERS = (phases.FINE_TUNING, phases.ENCODING)
-ENCODERS = {"minilm": "MiniLM fine-tuned", "wordllama": "static table"}
 
 
 def rows_of(name: str) -> list[dict[str, Any]]:
@@ -65,19 +63,6 @@ def attention() -> str:
     return of_file("attention.json")
 
 
-def members() -> str:
-    """Show each member of each ensemble, and all together."""
-    parts = []
-    for row in rows_of("neural.json"):
-        cells = [
-            [_member(one), *(f"{one[key]:.2f}" for key in PRECISIONS)]
-            for one in row.get("members", [])
-        ]
-        if cells:
-            parts.append(f"**{row['asked']['data']}**\n\n{markdown(['', *PRECISIONS], cells)}")
-    return "\n\n".join(parts)
-
-
 def levels() -> str:
     """Show what fine-tuning came to: the recall of clusters on held-out documents."""
     rows = []
@@ -118,16 +103,8 @@ def _of(row: dict[str, Any], data: str) -> bool:
     return bool(row["asked"]["data"] == data)
 
 
-def _member(one: dict[str, Any]) -> str:
-    if one["member"] is None:
-        return "**all together**"
-    encoder, label_features = one["of"]
-    return f"{ENCODERS[Path(encoder).name]}, tree by {label_features}"
-
-
 BLOCKS = {
     "neural": neural,
-    "members": members,
     "levels": levels,
     "overhead": overhead,
     "attention": attention,
