@@ -56,7 +56,7 @@ def test_texts_that_wait_are_encoded_in_one_go_whatever_thresholds_they_have(sto
             served = store.current()
             return await asyncio.gather(*(service.suggest(served, one) for one in questions))
         finally:
-            service.close()
+            await service.close()
 
     found = asyncio.run(ask_all())
     assert encoded == [1, 11]

@@ -212,9 +212,12 @@ def test_options_of_serve_reach_the_server(plain_folder, monkeypatch):
     options += ["--grace=9", "--reload-seconds=0.5", "--token=secret", "--threads=2"]
     said = run("serve", f"mine={plain_folder}", *options, "--host=0.0.0.0", "--access-log").stderr
     assert "everybody" not in said
+    kept = asked["settings"].planes_folder
+    assert kept is None or kept.name == "planes"
+    known = {"token": "secret", "reload_seconds": 0.5, "n_threads": 2, "looks_ahead": True}
     assert asked == {
         "paths": {"mine": plain_folder},
-        "settings": ServerSettings(token="secret", reload_seconds=0.5, n_threads=2, **limits),
+        "settings": ServerSettings(planes_folder=kept, **known, **limits),
         "host": "0.0.0.0",
         "port": 8000,
         "grace_seconds": 9,
