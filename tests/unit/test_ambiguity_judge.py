@@ -8,12 +8,8 @@ import pytest
 
 from polyseme.inputs.sparse_rows import SparsePattern
 from polyseme.machine.run import Run
-from polyseme.senses.judge import (
-    ENOUGH_DOCUMENTS,
-    FEWEST_TO_FUSE,
-    AmbiguityJudge,
-    fuse_on_purpose,
-)
+from polyseme.senses.judge import ENOUGH_DOCUMENTS, AmbiguityJudge
+from polyseme.senses.made_up_labels import FEWEST_TO_FUSE, fuse_on_purpose
 from polyseme.senses.splits import SenseSpace, Splits, groups_of
 from tests.sense_problems import topics_with_meanings
 

@@ -15,7 +15,7 @@ from sklearn.pipeline import make_pipeline
 from polyseme import XRLinear
 from polyseme.inputs.tokens import character_spans, token_spans, word_spans, words
 from polyseme.text import TextFeatures
-from polyseme.text.features import TermCounts
+from polyseme.text.term_counts import TermCounts
 from tests.examples import examples
 
 TEXTS = ["The cat sat on the mat.", "A dog; a CAT!", "", "dogs and cats and dogs", "été à Paris"]

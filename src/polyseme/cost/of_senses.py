@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from polyseme.senses import judge
 from polyseme.senses.induce import FEWEST_DOCUMENTS
+from polyseme.senses.made_up_labels import N_FUSED
 from polyseme.senses.space import N_DIMENSIONS, N_SAMPLED
 from polyseme.senses.splits import MAX_DOCUMENTS
 
@@ -35,7 +36,7 @@ def judged_sizes(n_documents: npt.NDArray[np.int64]) -> dict[str, float]:
     judged = np.minimum(n_documents[n_documents >= FEWEST_DOCUMENTS], MAX_DOCUMENTS).astype(float)
     learned = judged[judged >= judge.ENOUGH_DOCUMENTS]  # fused ones have as many documents
     is_learned = len(learned) >= judge.FEWEST_TO_LEARN_FROM
-    n_each = judge.N_FUSED / len(learned) if is_learned else 0.0
+    n_each = N_FUSED / len(learned) if is_learned else 0.0
     return {
         "n_judged": len(judged),
         "n_judged_documents": int(judged.sum()),

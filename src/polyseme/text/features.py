@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, ClassVar, TypeAlias
@@ -26,13 +25,10 @@ from polyseme.estimators.parameters import (
 from polyseme.inputs.names import Names
 from polyseme.inputs.sparse_rows import SparseRows
 from polyseme.inputs.tokens import character_spans, fold, token_spans, word_spans, words
+from polyseme.text.term_counts import TEXTS_AT_ONCE, TermCounts, require_text
 
-__all__ = ["TermCounts", "TextFeatures", "in_batches"]
+__all__ = ["TextFeatures", "in_batches"]
 
-TEXTS_AT_ONCE = 512
-FEW_TEXTS = 1000  # below, a word that is in one text only may be all there is
-CROWDED = 4  # terms counted at a time at most, in multiples of max_features, but at least
-ROOMY = 2_000_000
 NGRAMS = {"word": (1, 2), "char": (3, 5), "token": (1, 2)}
 SPANS = {"word": word_spans, "char": character_spans, "token": token_spans}
 TINY = float(np.finfo(np.float32).tiny)
@@ -314,85 +310,11 @@ class TextFeatures(BaseEstimator):  # type: ignore[misc]
         return features
 
 
-class TermCounts:
-    """Counts in how many texts each n-gram is, with bounded memory.
-
-    When there are far more n-grams than can be kept, those that were rarest so far are forgotten;
-    in a very large collection counts of rare ones are then a little too low.
-    """
-
-    def __init__(self, features: TextFeatures) -> None:
-        self.n_documents = 0
-        self._features = features
-        self._waiting: list[str] = []
-        self._counts: Counter[str] = Counter()
-        self._most = max(CROWDED * features.max_features, ROOMY)
-        self._n_forgotten_up_to = 0
-        if features.hashing:
-            self._hashed = features._hashed_counts()
-            self._buckets = np.zeros(features.n_buckets, dtype=np.int64)
-        else:
-            self._analyze = features.make_analyzer()
-
-    def add(self, text: str) -> None:
-        """Count the n-grams of one more text."""
-        require_text(text)
-        self.n_documents += 1
-        if self._features.hashing:
-            self._waiting.append(text)
-            if len(self._waiting) == TEXTS_AT_ONCE:
-                self._count_waiting()
-            return
-        self._counts.update(set(self._analyze(text)))
-        if len(self._counts) > self._most:
-            self._forget_rarest()
-
-    def most_frequent(self) -> tuple[Names | None, npt.NDArray[np.int64]]:
-        """Return the n-grams to keep, in alphabetical order, and their numbers of texts."""
-        if self.n_documents == 0:
-            raise ValueError("there are no texts to learn words from; give at least one.")
-        if self._features.hashing:
-            self._count_waiting()
-            return None, self._buckets
-        least = self._features.min_documents or (1 if self.n_documents < FEW_TEXTS else 2)
-        kept = [(term, count) for term, count in self._counts.items() if count >= least]
-        if not kept:
-            raise ValueError(
-                f"no word is in {least} or more of the {self.n_documents} texts; give texts with "
-                "words, or a lower min_documents."
-            )
-        n_wanted = self._features.max_features
-        if len(kept) > n_wanted:
-            kept.sort(key=lambda item: (-item[1], item[0]))
-            del kept[n_wanted:]
-        kept.sort()
-        names = Names.from_list(term for term, _ in kept)
-        return names, np.array([count for _, count in kept], dtype=np.int64)
-
-    def _count_waiting(self) -> None:
-        if self._waiting:
-            found = self._hashed.transform(self._waiting)
-            self._buckets += np.bincount(found.indices, minlength=len(self._buckets))
-            self._waiting.clear()
-
-    def _forget_rarest(self) -> None:
-        while len(self._counts) > self._most // 2:
-            self._n_forgotten_up_to += 1
-            least = self._n_forgotten_up_to
-            self._counts = Counter({t: n for t, n in self._counts.items() if n > least})
-
-
 def in_batches(items: Iterable[Any], size: int) -> Iterator[list[Any]]:
     """Yield lists of at most `size` items."""
     iterator = iter(items)
     while batch := list(islice(iterator, size)):
         yield batch
-
-
-def require_text(text: object) -> None:
-    """Refuse what is not a text."""
-    if not isinstance(text, str):
-        raise ValueError(f"a text must be a str, not {type(text).__name__}: {str(text)[:40]!r}.")
 
 
 def _counted(starts: list[int], columns: list[Any], counts: list[int]) -> Counted:
