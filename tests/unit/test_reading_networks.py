@@ -184,8 +184,8 @@ def test_words_that_no_document_has_stay_as_they_are():
 TREE = LabelTree.uniform(2, 2)
 
 
-def deep(kind, most_at_once):
-    how = replace(reading_words.READINGS[kind], most_at_once=most_at_once, learning_rate=0.05)
+def deep(kind, **others):
+    how = replace(reading_words.READINGS[kind], learning_rate=0.05, **others)
     matcher = reading_words.MatcherOfColumns(how, beam_size=2)
     return matcher.fit(four_topics.documents(), four_topics.topics(), RUN)
 
@@ -200,10 +200,10 @@ def convolution():
     return deep("convolution", most_at_once=4)
 
 
-@pytest.mark.xfail(strict=False, reason="small networks do not learn this on every processor")
 @pytest.mark.parametrize("kind", reading_words.READINGS)
 def test_a_level_that_is_too_wide_is_learned_below_the_one_above(kind):
-    matcher = deep(kind, most_at_once=3)
+    # The upper network makes topics of one node alike; the lower takes long to part them again.
+    matcher = deep(kind, most_at_once=3, least_steps=120)
     assert [len(reader.network.bias) for reader in matcher.readers] == [2, 4]
     matched = matcher.match(four_topics.documents(), 2, RUN).to_scipy().toarray()
     np.testing.assert_array_equal(matched.argmax(axis=1), four_topics.TOPIC)
