@@ -125,3 +125,21 @@ def test_a_topic_leads_to_its_place_on_the_map(visit, store):
     page.get_by_role("link", name="Show on the map").click()
     expect(page.locator(".tile.found")).to_contain_text("tank")
     expect(page.locator("#map-detail h3")).to_have_text("tank")
+
+
+def test_topics_without_a_name_wait_behind_a_button(visit, store):
+    def unname(body):
+        for one in body["senses"][0]["labels"][1:]:
+            one["name"] = f"gnd:40{one['label']:05d}-1"
+
+    page = visit("quality")
+    altered(page, re.compile(r"v1/labels/\d+"), unname)
+    go_to(page, f"meanings/{number_of(store, 'tank')}")
+    chips = page.locator("article.sense").first.locator("a.chip")
+    expect(chips).to_have_count(1)
+    more = page.get_by_role("button", name="without a name")
+    n_hidden = int(re.search(r"\d+", more.text_content())[0])
+    more.click()
+    expect(chips).to_have_count(1 + n_hidden)
+    expect(chips.nth(1)).to_contain_text("gnd:")
+    expect(chips.nth(1)).to_be_focused()

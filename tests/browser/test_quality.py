@@ -137,6 +137,6 @@ def test_a_report_from_before_an_update_is_marked(visit):
     altered(page, re.compile(r"v1/quality\?"), lambda body: body.update(added_since_report=added))
     page.get_by_role("link", name="Quality", exact=True).click()
     expect(page.locator("#stale")).to_have_text(
-        "Measured before 1,300 documents and 1 label were added; "
+        "Measured before 1,300 texts and 1 topic were added; "
         "polyseme evaluate measures the model as it is now."
     )

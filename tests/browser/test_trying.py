@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import re
 
@@ -287,60 +286,21 @@ def test_topics_are_copied_as_names_and_json_without_rejected_ones(visit):
     expect(page.get_by_role("button", name="Copied").first).to_be_visible()
     found = json.loads(page.evaluate("navigator.clipboard.readText()"))
     assert [one["name"] for one in found] == names
+    assert page.get_by_role("button", name="URIs").count() == 0  # they have none
 
 
-# Files
+def test_topics_that_have_uris_are_copied_by_them(visit):
+    page = visit("try", permissions=["clipboard-read", "clipboard-write"])
+    answer = suggesting("tank")
+    answer["suggestions"][0]["uri"] = "http://example.org/tank"
+    page.route("**/v1/suggest", lambda route: route.fulfill(json=answer))
+    type_text(page)
+    page.get_by_role("button", name="URIs").click()
+    expect(page.get_by_role("button", name="Copied")).to_be_visible()
+    assert page.evaluate("navigator.clipboard.readText()") == "http://example.org/tank"
 
 
-def test_files_with_many_texts_become_a_table_that_can_be_saved(visit):
-    page = visit("try")
-    table = f'id,text\r\na,"{BATTLE}"\r\nb,"A quote "" and\r\na line."\r\n'
-    lines = "".join(json.dumps({"key": i, "text": TEXT}) + "\n" for i in range(40))
-    page.locator("#files").set_input_files(
-        [
-            {"name": "one.csv", "mimeType": "text/csv", "buffer": table.encode()},
-            {"name": "more.jsonl", "mimeType": "text/plain", "buffer": lines.encode()},
-            {"name": "last.txt", "mimeType": "text/plain", "buffer": TEXT.encode()},
-        ]
-    )
-    expect(page.get_by_role("heading", name="43 texts with their topics")).to_be_visible()
-    with page.expect_download() as saved:
-        page.get_by_role("button", name="Download table").click()
-    with open(saved.value.path(), encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
-    assert [*dict.fromkeys(row["id"] for row in rows)] == [
-        "a",
-        "b",
-        *map(str, range(40)),
-        "last.txt",
-    ]
-    assert {"tank"} <= {row["topic"] for row in rows if row["id"] == "a"}
-    assert all(row["meaning"] for row in rows if row["topic"] == "tank")
-
-
-def test_one_dropped_text_is_filled_in(visit):
-    page = visit("try")
-    expect(page.locator("#samples")).to_be_visible()  # from then on the page listens
-    page.evaluate(
-        """text => {
-            const carried = new DataTransfer();
-            carried.items.add(new File([text], "one.txt"));
-            const sheet = document.getElementById("sheet");
-            for (const kind of ["dragenter", "drop"]) {
-                sheet.dispatchEvent(new DragEvent(kind, { dataTransfer: carried, bubbles: true }));
-            }
-        }""",
-        BATTLE,
-    )
-    expect(page.locator("#text")).to_have_value(BATTLE)
-    expect(suggestion(page, "tank")).to_be_visible()
-
-
-def test_a_file_that_cannot_be_read_is_named(visit):
-    page = visit("try")
-    broken = {"name": "broken.json", "mimeType": "text/plain", "buffer": b"[1, 2"}
-    page.locator("#files").set_input_files([broken])
-    expect(page.get_by_role("alert")).to_contain_text("broken.json is neither a list in JSON")
+# Keys
 
 
 def test_all_of_trying_works_by_keyboard(visit):
@@ -348,8 +308,21 @@ def test_all_of_trying_works_by_keyboard(visit):
     page.get_by_label("A text to find topics for").focus()
     page.keyboard.type(TEXT)
     expect(suggestion(page, "tank")).to_be_visible()
-    for _ in range(5):  # files, next text, slider, its button
+    for _ in range(4):  # files, next text, slider
         page.keyboard.press("Tab")
     expect(page.locator("li.suggestion .pick").first).to_be_focused()
     page.keyboard.press("Enter")
     expect(page.locator("li.suggestion .pick").first).to_have_attribute("aria-expanded", "true")
+
+
+def test_one_key_goes_from_the_text_to_the_topics_and_another_back(visit):
+    page = visit("try")
+    type_text(page, BATTLE)
+    expect(suggestion(page, "tank")).to_be_visible()
+    page.locator("#text").focus()
+    page.keyboard.press("Control+Enter")
+    expect(page.locator("li.suggestion .pick").first).to_be_focused()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Escape")
+    expect(page.locator("#text")).to_be_focused()
+    expect(page.locator("#text")).to_have_value(BATTLE)

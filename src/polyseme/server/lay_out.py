@@ -16,7 +16,7 @@ from polyseme.tagger import tagger_for
 __all__ = ["laid_out", "main"]
 
 MOST_LABELS = 200_000  # a browser draws no more of them smoothly
-POLITENESS = 10  # see os.nice
+POLITENESS = 5  # see os.nice; more, and whoever waits for a map on a busy machine waits for long
 
 
 def laid_out(classifier: Any) -> Plane | None:

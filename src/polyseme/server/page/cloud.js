@@ -19,6 +19,7 @@ export class Cloud {
     const all = Array.from({ length: this.n }, (_, i) => i), readable = all.filter((i) => !isCode(plane.names[i]));
     this.named = readable.length ? readable : all;
     this.chosen = null;
+    this.widths = new Map();
     this.transform = zoomIdentity;
     this.points = make("canvas", { role: "img", "aria-label": "Every topic as a point; use the search above to find one" });
     this.captions = make("canvas", { class: "captions", "aria-hidden": "true" });
@@ -135,8 +136,8 @@ export class Cloud {
     context.lineJoin = "round";
     context.lineWidth = 3.5;
     const taken = [];
-    const write = (words, x, y, colour = this.ink) => {
-      const name = words.length > 34 ? `${words.slice(0, 33)}…` : words, half = context.measureText(name).width / 2 + 5;
+    const write = (words, x, y, colour = this.ink, width = (name) => context.measureText(name).width) => {
+      const name = words.length > 34 ? `${words.slice(0, 33)}…` : words, half = width(name) / 2 + 5;
       x = Math.max(half, Math.min(this.width - half, x)); // whole names, also at the edge
       if (taken.some((box) => Math.abs(box.x - x) < box.half + half && Math.abs(box.y - y) < 17)) return false;
       taken.push({ x, y, half });
@@ -151,8 +152,15 @@ export class Cloud {
     for (let at = 0, written = 0; at < Math.min(this.named.length, SCANNED) && written < most; at += 1) {
       const i = this.named[at];
       const x = left + wide * this.x[i], y = top + high * this.y[i];
-      if (x > 0 && x < this.width && y > 16 && y < this.height - 6 && write(String(this.plane.names[i]), x, y - 6)) written += 1;
+      if (x > 0 && x < this.width && y > 16 && y < this.height - 6 && write(String(this.plane.names[i]), x, y - 6, this.ink, (name) => this.widthOf(name, context))) written += 1;
     }
+  }
+
+  // To measure a name takes longer than all else of a frame, so it is done once.
+  widthOf(name, context) {
+    let width = this.widths.get(name);
+    if (width === undefined) this.widths.set(name, width = context.measureText(name).width);
+    return width;
   }
 
   // The chosen topic, and lines to where its meanings lie.

@@ -53,8 +53,20 @@ export function bar(share) {
 export const topicChip = ({ label, name }, kind = "") =>
   make("a", { class: `chip ${kind}`, href: `#meanings/${label}` }, name);
 
-export const topicList = (labels) =>
-  make("ul", { class: "plain chips" }, labels.map((label) => make("li", {}, topicChip(label))));
+// Topics without a name that says something wait behind a button, unless there are no others.
+export function topicList(labels, kind = () => "") {
+  const list = (some) => make("ul", { class: "plain chips" }, some.map((one) => make("li", {}, topicChip(one, kind(one)))));
+  const named = labels.filter((one) => !isCode(one.name)), others = labels.filter((one) => isCode(one.name));
+  if (named.length === 0 || others.length < 2) return list(labels);
+  const found = list(named);
+  const more = make("li", {}, make("button", { type: "button", class: "chip bare", onclick: () => {
+    const shown = [...list(others).children];
+    more.replaceWith(...shown);
+    shown[0].querySelector("a").focus({ preventScroll: true });
+  } }, `+${others.length} without a name`));
+  found.append(more);
+  return found;
+}
 
 export const busy = (words) => make("p", { class: "busy", role: "status" }, words);
 

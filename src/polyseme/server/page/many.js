@@ -19,20 +19,19 @@ export function begin(told) {
     take([...find("files").files]);
     find("files").value = "";
   });
+  // Wherever a file is dropped, the browser must not leave the page for it.
   const sheet = find("sheet");
-  const carriesFiles = (event) => event.dataTransfer?.types.includes("Files");
-  for (const kind of ["dragenter", "dragover"]) {
-    sheet.addEventListener(kind, (event) => {
-      if (!carriesFiles(event)) return;
-      event.preventDefault();
-      sheet.classList.add("dropping");
-    });
-  }
-  for (const kind of ["dragleave", "drop"]) sheet.addEventListener(kind, () => sheet.classList.remove("dropping"));
-  sheet.addEventListener("drop", (event) => {
-    if (!carriesFiles(event)) return;
+  const isWanted = () => !find("panel-try").hidden && chosen.takesTexts;
+  const onFiles = (kind, act) => document.addEventListener(kind, (event) => {
+    if (!event.dataTransfer?.types.includes("Files")) return;
     event.preventDefault();
-    take([...event.dataTransfer.files]);
+    act(event);
+  });
+  for (const kind of ["dragenter", "dragover"]) onFiles(kind, () => sheet.classList.toggle("dropping", isWanted()));
+  onFiles("dragleave", (event) => event.relatedTarget === null && sheet.classList.remove("dropping"));
+  onFiles("drop", (event) => {
+    sheet.classList.remove("dropping");
+    if (isWanted()) take([...event.dataTransfer.files]);
   });
 }
 

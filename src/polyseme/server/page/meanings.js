@@ -1,7 +1,7 @@
 // Meanings: a topic found by name; its meanings side by side, if it has several.
 
 import { chosen, debounced, get, latestOnly } from "./api.js";
-import { bar, count, find, isNarrow, make, percent, sure, topicChip, topicList } from "./dom.js";
+import { bar, count, find, isNarrow, make, percent, sure, topicList } from "./dom.js";
 
 const ALONE = "The training texts have one topic each, so that meanings were told apart by ";
 const EVIDENCE = { text: `${ALONE}their words alone.`, embedding: `${ALONE}the embedding of the texts.` };
@@ -117,7 +117,7 @@ function severalMeanings({ senses, ambiguity, evidence }) {
       make("article", { class: `sense card ${tone(i)}` },
         make("h4", {}, sense.name || "Nothing tells it apart"),
         make("p", { class: "share" }, `${percent(sense.share)} of its texts`, bar(sense.share)),
-        beside(sense.labels.map((label) => topicChip(label, times.get(label.label) > 1 ? "shared" : ""))),
+        beside(sense.labels, ({ label }) => (times.get(label) > 1 ? "shared" : "")),
         words(sense.words),
         texts(sense.examples, senses)))),
   ];
@@ -133,8 +133,8 @@ function oneMeaning(label) {
     words(label.words), texts(label.examples, [label]))];
 }
 
-const beside = (chips) => make("div", {}, make("h5", {}, "Goes with"),
-  chips.length ? make("ul", { class: "plain chips" }, chips.map((chip) => make("li", {}, chip))) : make("p", { class: "quiet" }, "No other topic."));
+const beside = (labels, kind) => make("div", {}, make("h5", {}, "Goes with"),
+  labels.length ? topicList(labels, kind) : make("p", { class: "quiet" }, "No other topic."));
 
 function words(found) {
   const strongest = Math.max(...found.map((word) => word.weight), 1e-9);
@@ -152,7 +152,9 @@ function texts(examples, senses) {
 
 function marked(text, senses) {
   const senseOf = new Map();
-  senses.forEach((sense, i) => sense.words.forEach(({ name }) => senseOf.has(String(name)) || senseOf.set(String(name).toLowerCase(), i)));
+  for (const [i, { words: own }] of senses.entries()) {
+    for (const name of own.map((word) => String(word.name).toLowerCase())) if (!senseOf.has(name)) senseOf.set(name, i);
+  }
   const names = [...senseOf.keys()].sort((a, b) => b.length - a.length).map((name) => name.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"));
   if (names.length === 0) return [text];
   const pattern = new RegExp(`(?<![\\p{L}\\p{N}])(${names.join("|")})(?![\\p{L}\\p{N}])`, "giu");

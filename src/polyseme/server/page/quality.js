@@ -54,7 +54,7 @@ function parts({ report, seconds, added_since_report: added, senses }) {
 function staleness(added) {
   if (added === null) return [];
   return [make("p", { id: "stale" }, make("strong", {},
-    `Measured before ${count(added.n_documents, "document")} and ${count(added.n_labels, "label")} were added; `,
+    `Measured before ${count(added.n_documents, "text")} and ${count(added.n_labels, "topic")} were added; `,
     make("code", {}, "polyseme evaluate"), " measures the model as it is now."))];
 }
 
@@ -64,11 +64,19 @@ function reach(share) {
     make("strong", {}, `${share.toFixed(1)}%`), " of the right ones.")];
 }
 
+const MEASURES = {
+  P: "suggestions that are right (precision)",
+  R: "right topics that are found (recall)",
+  nDCG: "right ones first (nDCG)",
+  PSP: "precision, rare topics counting more (PSP)",
+  PSnDCG: "nDCG, rare topics counting more (PSnDCG)",
+};
+
 function accuracy(figures) {
   const cuts = [...new Set(Object.keys(figures).map((name) => Number(name.split("@")[1])))].sort((a, b) => a - b);
   const measures = [...new Set(Object.keys(figures).map((name) => name.split("@")[0]))];
   return table("Accuracy, in percent", ["Among the first", ...cuts.map(String)], measures.map((measure) =>
-    [measure, ...cuts.map((k) => figures[`${measure}@${k}`]?.toFixed(1) ?? "")]));
+    [MEASURES[measure] ?? measure, ...cuts.map((k) => figures[`${measure}@${k}`]?.toFixed(1) ?? "")]));
 }
 
 function frequencies(rows) {
@@ -109,7 +117,7 @@ function reliability(found) {
       `by ${(100 * found.calibration_error).toFixed(1)} points on average; on the dashed line they would be exact.`),
     picture,
     make("details", {}, make("summary", {}, "The same as a table"),
-      table("Reliability", ["Probability", "Suggestions", "Mean", "Right"], found.bins.map((bin) =>
+      table("Reliability", ["Probability", "Suggestions", "On average", "Right"], found.bins.map((bin) =>
         [`${percent(bin.low)} to ${percent(bin.high)}`, bin.n.toLocaleString("en"),
           percent(bin.mean_probability, 1), percent(bin.share_right, 1)]))),
   ];
@@ -133,7 +141,7 @@ function ambiguity(senses) {
       `${ambiguous === 1 ? "has" : "have"} several meanings, as far as the model can tell. `,
       isTested ? "It was tested on topics known to be ambiguous or not, which took no part in learning to tell:"
         : "How reliable that is, the model does not say."),
-    ...(isTested ? [table("How many topics were ambiguous, by how sure the model was", ["Probability", "Topics", "Mean", "Ambiguous"],
+    ...(isTested ? [table("How many topics were ambiguous, by how sure the model was", ["Probability", "Topics", "On average", "Ambiguous"],
       rows.map((row) => [`${share(row.from, 0)} to ${share(row.to, 0)}`, figure(row.n), share(row.predicted), share(row.observed)]))] : []),
     ...(figures.length ? [make("details", {}, make("summary", {}, "More about ambiguous topics"),
       table("More about ambiguous topics", ["Figure", "Value"], figures.map(([name, value]) => {

@@ -11,7 +11,7 @@ import * as why from "./why.js";
 const LIMIT = 40, MOST_SHOWN = 25, LEAST = 0.01;
 const COPIES = {
   Names: (shown) => shown.map((one) => one.name).join("\n"),
-  URIs: (shown) => shown.map((one) => one.uri ?? one.name).join("\n"),
+  URIs: (shown) => shown.map((one) => one.uri ?? one.name).join("\n"), // only where topics have some
   JSON: (shown) => JSON.stringify(shown, null, 2),
 };
 let tell, suggest, all = [], nKnown = null, picked = null;
@@ -39,8 +39,14 @@ export function begin(told) {
   });
   find("clear").addEventListener("click", () => useText(""));
   find("suggestions").addEventListener("keydown", onKey);
+  find("text").addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
+    event.preventDefault();
+    find("suggestions").querySelector(".pick")?.focus();
+  });
   find("copying").append(...Object.entries(COPIES).map(([name, text]) => make("button", {
     type: "button",
+    "data-copy": name,
     onclick: async (event) => {
       const button = event.currentTarget;
       await copy(text(shown().filter(({ label }) => review.decision(label) !== "rejected")));
@@ -118,9 +124,11 @@ const shown = () => all.filter((one) => !chosen.hasProbabilities || Math.round(1
 function showSuggestions() {
   const text = find("text").value, likely = shown();
   find("threshold-shown").textContent = percent(threshold());
+  find("threshold-own").style.visibility = percent(threshold()) === percent(own()) ? "hidden" : "";
   find("known").textContent = nKnown === null || text.trim() === "" ? "" : nKnown === 0 ? "no known word" : count(nKnown, "known word or phrase", "known words and phrases");
   find("try-status").textContent = likely.length ? `${count(likely.length, "topic")}; pick one to see why` : "";
   find("after").hidden = likely.length === 0;
+  find("copying").querySelector("[data-copy=URIs]").hidden = !likely.some((one) => one.uri);
   if (!likely.some((one) => one.label === picked)) picked = null;
   const focused = document.activeElement?.closest?.("#suggestions li")?.dataset.label;
   find("suggestions").replaceChildren(...likely.map(item), ...(likely.length ? [] : [make("li", { class: "empty" }, emptySentence(text))]));
@@ -194,6 +202,7 @@ function onKey(event) {
   const key = event.key.toLowerCase();
   if (key === "arrowdown") focusOn(line.nextElementSibling);
   else if (key === "arrowup") focusOn(line.previousElementSibling);
+  else if (key === "escape") find("text").focus();
   else if (key === "a" || key === "r") {
     const one = all.find(({ label }) => label === Number(line.dataset.label));
     review.decide(one, key === "a" ? "accepted" : "rejected");

@@ -30,7 +30,7 @@ export function explain(text, label, place) {
 }
 
 function show(text, { labels: [part], spans }, place) {
-  const links = make("p", { class: "row" },
+  const links = make("p", { class: "row links" },
     make("a", { href: `#meanings/${part.label}` }, `All about “${part.name}”`),
     part.slots.length ? make("a", { href: `#map/${best(part.slots).cluster}/${part.label}` }, "Show on the map") : null);
   if (part.slots.length === 0) {

@@ -1,0 +1,81 @@
+"""Files that are dropped or opened in a real browser, and the table of their topics."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+
+import pytest
+
+from tests.browser.acting import suggestion
+from tests.web.conftest import BATTLE, TEXT
+
+pytest.importorskip("playwright.sync_api", reason="There is no Playwright.")
+
+from playwright.sync_api import expect
+
+
+def test_files_with_many_texts_become_a_table_that_can_be_saved(visit):
+    page = visit("try")
+    table = f'id,text\r\na,"{BATTLE}"\r\nb,"A quote "" and\r\na line."\r\n'
+    lines = "".join(json.dumps({"key": i, "text": TEXT}) + "\n" for i in range(40))
+    page.locator("#files").set_input_files(
+        [
+            {"name": "one.csv", "mimeType": "text/csv", "buffer": table.encode()},
+            {"name": "more.jsonl", "mimeType": "text/plain", "buffer": lines.encode()},
+            {"name": "last.txt", "mimeType": "text/plain", "buffer": TEXT.encode()},
+        ]
+    )
+    expect(page.get_by_role("heading", name="43 texts with their topics")).to_be_visible()
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="Download table").click()
+    with open(saved.value.path(), encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [*dict.fromkeys(row["id"] for row in rows)] == [
+        "a",
+        "b",
+        *map(str, range(40)),
+        "last.txt",
+    ]
+    assert {"tank"} <= {row["topic"] for row in rows if row["id"] == "a"}
+    assert all(row["meaning"] for row in rows if row["topic"] == "tank")
+
+
+def drop(page, name, text, at):
+    page.evaluate(
+        """([name, text, at]) => {
+            const carried = new DataTransfer();
+            carried.items.add(new File([text], name));
+            const how = { dataTransfer: carried, bubbles: true, cancelable: true };
+            for (const kind of ["dragenter", "drop"]) {
+                document.querySelector(at).dispatchEvent(new DragEvent(kind, how));
+            }
+        }""",
+        [name, text, at],
+    )
+
+
+@pytest.mark.parametrize("place", ["#sheet", "footer"])
+def test_one_dropped_text_is_filled_in_wherever_it_is_dropped(visit, place):
+    page = visit("try")
+    expect(page.locator("#samples")).to_be_visible()  # from then on the page listens
+    drop(page, "one.txt", BATTLE, place)
+    expect(page.locator("#text")).to_have_value(BATTLE)
+    expect(page.locator("#sheet")).not_to_have_class(re.compile("dropping"))
+    expect(suggestion(page, "tank")).to_be_visible()
+
+
+def test_a_file_dropped_on_another_view_changes_nothing(visit):
+    page = visit("quality")
+    expect(page.locator("#figures")).to_be_visible()
+    drop(page, "one.txt", BATTLE, "footer")
+    page.get_by_role("link", name="Try", exact=True).click()
+    expect(page.locator("#text")).to_have_value("")
+
+
+def test_a_file_that_cannot_be_read_is_named(visit):
+    page = visit("try")
+    broken = {"name": "broken.json", "mimeType": "text/plain", "buffer": b"[1, 2"}
+    page.locator("#files").set_input_files([broken])
+    expect(page.get_by_role("alert")).to_contain_text("broken.json is neither a list in JSON")
