@@ -142,7 +142,7 @@ $(ANNIF)/installed: $(VENV)/build-tools $(SOURCE) $(NATIVE) | $(ANNIF)/bin/pytho
 	rm -rf build/wheel
 	$(ANNIF)/bin/python $(PIP) uninstall --yes polyseme
 	$(BIN)/python $(PIP) wheel $(BUILD) --no-deps --wheel-dir build/wheel .
-	$(ANNIF)/bin/python $(PIP) install "polyseme[annif] @ file://$$(echo $(abspath build/wheel)/*.whl)" 'pytest>=8'
+	$(ANNIF)/bin/python $(PIP) install "polyseme[annif] @ file://$$(echo $(abspath build/wheel)/*.whl)" 'pytest>=8' tokenizers
 	touch $@
 
 clean:

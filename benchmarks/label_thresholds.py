@@ -37,7 +37,7 @@ def main() -> None:
     options = parser.parse_args()
     with plain_errors("benchmarks.label_thresholds"):
         model: TextModel = load(options.model)
-        judged, _ = judge_records(model, open_corpus(options.data, like=model.reading_))
+        (judged, *_), _ = judge_records(model, open_corpus(options.data, like=model.reading_))
     is_first = np.random.default_rng(options.seed).random(judged.n_documents) < 0.5
     first, second = judged.rows(is_first), judged.rows(~is_first)
     rows = []

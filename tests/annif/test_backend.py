@@ -20,9 +20,11 @@ from annif.exception import (
     OperationFailedException,
 )
 
+from polyseme import XTransformer
 from polyseme.inputs.sparse_rows import SparseRows
 from polyseme.senses import SenseLayer
 from tests.annif.projects import (
+    COMMON,
     WORDS,
     best,
     documents,
@@ -31,6 +33,7 @@ from tests.annif.projects import (
     text_about,
     uri_of,
 )
+from tests.tiny_encoders import table_folder
 
 
 @pytest.fixture
@@ -54,6 +57,29 @@ def texts(seed=9):
 
 def test_the_right_subject_comes_first(trained):
     assert {name: best(trained, text) for name, text in texts().items()} == {n: n for n in WORDS}
+
+
+def test_an_encoder_reads_the_texts_of_a_project(tmp_path):
+    pytest.importorskip("tokenizers")
+    known = [" ".join([*WORDS.values(), *COMMON])]
+    table = table_folder(tmp_path / "table", known)
+    project = make_project(tmp_path, method="x-transformer", encoder=table, allow_learn="true")
+    load_vocabulary(project, list(WORDS), folder=tmp_path)
+    project.train(documents(project))
+    again = make_project(tmp_path, method="x-transformer", encoder=table, allow_learn="true")
+    for one in (project, again):
+        assert {name: best(one, text) for name, text in texts().items()} == {n: n for n in WORDS}
+    assert isinstance(project.backend._ready.tagger.classifier, XTransformer)
+    project.learn(documents(project, n_each=3, seed=5))
+    assert best(project, texts()["bakery"]) == "bakery"
+
+
+def test_an_encoder_that_is_not_there_is_named(tmp_path):
+    missing = tmp_path / "no-such-encoder"
+    project = make_project(tmp_path, method="x-transformer", encoder=missing)
+    load_vocabulary(project, list(WORDS), folder=tmp_path)
+    with pytest.raises(OperationFailedException, match="no-such-encoder"):
+        project.train(documents(project))
 
 
 def test_a_batch_is_answered_in_its_order_with_scores_from_zero_to_one(trained):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from polyseme import TextModel, XRLinear
+from polyseme import Bonsai, TextModel, XRLinear, XTransformer
 from polyseme.annif.settings import read_setting, untrained_model
 from polyseme.text import TextFeatures
 
@@ -47,6 +47,10 @@ def test_what_is_not_said_is_as_in_polyseme():
         ({"ngram": "21"}, "ngram must be a whole number from 1 to 20, not 21."),
         ({"held_out": "1"}, "held_out must be a share"),
         ({"precision": "90"}, "precision must be None or a share"),
+        ({"method": "magic"}, "there is no method 'magic'; there are: xr-linear, parabel"),
+        ({"method": "plt", "copies": "many"}, "copies must be a whole number, not 'many'."),
+        ({"method": "x-transformer", "max_tokens": "2"}, "max_tokens must be a whole number"),
+        ({"method": "x-transformer", "ensemble": "a"}, "ensemble cannot be set in a project."),
     ],
 )
 def test_a_wrong_value_is_refused_by_name(settings, sentence):
@@ -62,6 +66,7 @@ def test_the_defaults_of_the_page_are_those_of_polyseme():
                 given = listed.pop(parameter.name)
                 kind = type(parameter.default).__name__
                 assert read_setting({"x": given}, "x", kind, None) == parameter.default
+    assert listed.pop("method") == XRLinear.kind
     assert set(listed) == {"limit", "ngram", "keep_matcher", "allow_learn"}
 
 
@@ -70,6 +75,21 @@ def test_every_parameter_of_the_estimator_can_be_set():
     model = model_of(**{name: str(value) for name, value in given.items()}, n_jobs="3")
     assert model.classifier.get_params() == {**XRLinear().get_params(), "n_jobs": 3}
     assert model_of(min_weight="0.05", threshold="0.5").classifier.min_weight == 0.05
+
+
+def test_another_method_has_its_own_settings_and_those_of_texts_stay_apart():
+    model = model_of(
+        method="x-transformer", encoder="encoders/a", finetuning="none", precision=0.9
+    )
+    assert isinstance(model.classifier, XTransformer)
+    assert (model.classifier.encoder, model.classifier.finetuning) == ("encoders/a", "none")
+    assert (model.precision, model.classifier.precision) == (0.9, "auto")
+    assert isinstance(model_of(method="bonsai", n_trees="2").classifier, Bonsai)
+
+
+def test_a_method_that_reads_texts_wants_no_analyzer():
+    with pytest.raises(ValueError, match="method xml-cnn reads texts as they are; take analyzer"):
+        untrained_model({"method": "xml-cnn"}, analyzer="token", keep_data=False, n_jobs=None)
 
 
 def test_jobs_of_the_command_line_win_over_the_setting():

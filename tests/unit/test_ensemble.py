@@ -14,6 +14,8 @@ from polyseme.estimators.ensemble import AVERAGES
 from polyseme.files.model_folder import save_model
 from polyseme.inputs.documents import Documents
 from polyseme.inputs.features import check_features
+from polyseme.tagger import tagger_for
+from polyseme.text import Record
 from polyseme.text.features import TextFeatures
 from tests.tiny_encoders import need_libraries, table_folder
 
@@ -157,6 +159,25 @@ def test_members_and_all_of_them_are_measured(model, data):
     json.dumps(rows)
 
 
+def test_each_member_is_ranked_as_it_would_be_alone(model, data):
+    together, *of_members = model.rankings(data[1], 4)
+    for found, one in zip((together, *of_members), (model, *model.members_), strict=True):
+        labels, scores = one.predict_top_k(data[1], 4)
+        np.testing.assert_array_equal(found[0], labels)
+        np.testing.assert_allclose(found[1], scores, rtol=1e-5)
+    assert len(model.members_[0].rankings(data[1], 4)) == 1
+
+
+def test_a_report_has_the_figures_of_each_member(model, data):
+    report = tagger_for(model).evaluate(data[1], TEST.labels)
+    rows = model.member_figures(data[1], TEST.labels)
+    for member, row in zip(report["members"], rows, strict=False):
+        assert member["of"] == list(row["of"])
+        assert member["accuracy"]["PSP@3"] == pytest.approx(row["PSP@3"])
+    assert len(report["members"]) == 3
+    assert "members" not in tagger_for(model.members_[0]).evaluate(data[1], TEST.labels)
+
+
 def test_an_ensemble_is_not_updated(model, data):
     with pytest.raises(ValueError, match="an ensemble cannot be updated"):
         polyseme.update.updated(model, data[0], CORPUS.labels, data[1], TEST.labels)
@@ -170,6 +191,9 @@ def test_an_ensemble_works_within_a_text_model(table, tmp_path):
     model.save(tmp_path / "model")
     again = polyseme.load(tmp_path / "model")
     assert again.predict(TEST.texts[:10]).tolist() == model.predict(TEST.texts[:10]).tolist()
+    assert [member["of"] for member in again.report_["members"]] == [[table, k] for k in KINDS]
+    records = [Record(*pair) for pair in zip(TEST.texts, TEST.labels, strict=True)]
+    assert len(again.evaluate(records)["members"]) == 3
 
 
 @pytest.mark.parametrize("wrong", [[], [("a",)], [("a", "nothing")], "a", [(1, "both")]], ids=str)

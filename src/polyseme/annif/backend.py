@@ -105,13 +105,22 @@ class PolysemeBackend(AnnifLearningBackend):  # type: ignore[misc]
                 keep_matcher = read_setting(params, "keep_matcher", "bool", False)
             with self._one_sentence():
                 update = model.update_records(
-                    records, label_names=names, retrain_matcher=not keep_matcher
+                    records,
+                    old=self._texts_to_read_again(model),
+                    label_names=names,
+                    retrain_matcher=not keep_matcher,
                 )
                 model.save(self._model_folder)
                 if self._train_file.exists():
                     write_records(records, self._train_file, self._analyzer_spec, "a")
             self._ready = self._made_ready(model)
         self._tell(update)
+
+    def _texts_to_read_again(self, model: TextModel) -> Any:
+        """Return the documents of the training if its method reads texts: models keep none."""
+        if not model.classifier_.reads_texts or not self._train_file.exists():
+            return None
+        return open_corpus(self._train_file)
 
     def _suggest_batch(self, documents: list[Any], params: dict[str, Any]) -> Any:
         assert self._ready is not None

@@ -7,11 +7,12 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from polyseme.estimators.parameters import RENAMED
-from polyseme.estimators.xr_linear import XRLinear
+from polyseme.files.kinds import method_named
 from polyseme.text import TextFeatures, TextModel
 
 __all__ = ["read_setting", "untrained_model"]
 
+OF_TEXTS = ("held_out", "refit", "precision")  # settings of a `TextModel`
 _TRUTHS = {
     **dict.fromkeys(("1", "yes", "true", "on"), True),
     **dict.fromkeys(("0", "no", "false", "off"), False),
@@ -47,14 +48,21 @@ def untrained_model(
         min_documents=min_df,
         **_chosen(settings, TextFeatures, ("max_features", "sublinear", "hashing", "n_buckets")),
     )
-    ours = _chosen(settings, XRLinear, inspect.signature(XRLinear).parameters)
-    classifier = XRLinear(**ours if n_jobs is None else {**ours, "n_jobs": n_jobs})
+    name = read_setting(settings, "method", "str", "xr-linear")
+    method = method_named(name)
+    if method.reads_texts and analyzer == "token":
+        raise ValueError(
+            f"method {name} reads texts as they are; take analyzer out of the project."
+        )
+    own = set(inspect.signature(method).parameters) - set(OF_TEXTS)
+    ours = _chosen(settings, method, own)
+    classifier = method(**ours if n_jobs is None else {**ours, "n_jobs": n_jobs})
     model = TextModel(
         features,
         classifier,
         examples=0,  # Annif does not show them
         keep_data=keep_data,
-        **_chosen(settings, TextModel, ("held_out", "refit", "precision")),
+        **_chosen(settings, TextModel, OF_TEXTS),
     )
     model.check_parameters()
     return model
@@ -66,6 +74,8 @@ def read_setting(settings: Mapping[str, Any], name: str, kind: str, default: Any
     if value is default:
         return default
     given = str(value).strip()
+    if kind not in _KINDS:
+        raise ValueError(f"{name} cannot be set in a project.")
     try:
         if kind == "bool":
             return _TRUTHS[given.lower()]

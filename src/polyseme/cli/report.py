@@ -31,6 +31,10 @@ def print_report(out: Console, report: dict[str, Any]) -> None:
     out.print(f"Accuracy on {report['n_documents']:,} documents, in percent")
     out.print(accuracy_table(report["accuracy"]))
     out.print()
+    if "members" in report:
+        out.print("The members of the ensemble, each alone and all together, in percent")
+        out.print(members_table(report))
+        out.print()
     out.print("Labels by number of training documents; first five suggestions, in percent")
     rows = [
         (
@@ -162,6 +166,20 @@ def accuracy_table(figures: dict[str, float]) -> Table:
         [measure, *(_percent(figures.get(f"{measure}@{k}")) for k in ks)] for measure in measures
     ]
     return plain_table(("", *(f"@{k}" for k in ks)), rows, numbers=range(1, len(ks) + 1))
+
+
+def members_table(report: dict[str, Any]) -> Table:
+    """Lay out P@k and PSP@k of each member of an ensemble, and of all together."""
+    shown = [f"{measure}@{k}" for measure in ("P", "PSP") for k in (1, 3, 5)]
+    named = [
+        ((Path(encoder).name, grouping), member["accuracy"])
+        for member in report["members"]
+        for encoder, grouping in [member["of"]]
+    ]
+    named.append((("all", ""), report["accuracy"]))
+    rows = [[*names, *(_percent(figures[name]) for name in shown)] for names, figures in named]
+    columns = ("Encoder", "Labels grouped by", *shown)
+    return plain_table(columns, rows, numbers=range(2, len(columns)))
 
 
 def _percent(figure: float | None) -> str:

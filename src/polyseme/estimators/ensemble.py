@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 from polyseme.backbones.neural.together import agreed
-from polyseme.estimators.predicting import check_k, top_k_of_rows
+from polyseme.estimators.predicting import check_k, joined_rankings, top_k_of_rows
 from polyseme.estimators.xr_linear import XRLinear
 from polyseme.files.loading import load
 from polyseme.files.stored_model import Contents, StoredModel
@@ -189,8 +189,8 @@ class Ensembling(XRLinear):
         n_unknown = truth.n_columns - self.n_labels_
         counted = propensities(np.pad(self.label_counts_, (0, n_unknown)), self.n_documents_)
         rows: list[dict[str, Any]] = []
-        for place, model in [*enumerate(self.members_), (None, self)]:
-            best, _ = model.predict_top_k(documents, max(ks))
+        together, *of_members = self.rankings(documents, max(ks))
+        for place, (best, _) in [*enumerate(of_members), (None, together)]:
             figures = evaluate(best, truth.to_scipy(), ks=ks, propensities=counted)
             own = () if place is None else tuple(self.ensemble[place])  # type: ignore[index]
             kept = {
@@ -204,11 +204,24 @@ class Ensembling(XRLinear):
     def _label_scores(self, documents: Documents) -> SparseRows:
         if not self.members_:
             return super()._label_scores(documents)
-        parts = []
-        for block in documents.blocks(ROWS_AT_ONCE):
-            scores = [member._label_scores(block).to_scipy() for member in self.members_]
-            parts.append(SparseRows.from_scipy(AVERAGES[self.average](scores)))
-        return SparseRows.stack(parts)
+        blocks = documents.blocks(ROWS_AT_ONCE)
+        return SparseRows.stack([self._scores_by_all(block)[0] for block in blocks])
+
+    def _scores_by_all(self, documents: Documents) -> list[SparseRows]:
+        """Return the scores of labels by the average, and behind it those by each member."""
+        own = [member._label_scores(documents) for member in self.members_]
+        average = AVERAGES[self.average]([scores.to_scipy() for scores in own])
+        return [SparseRows.from_scipy(average), *own]
+
+    def rankings(self, X: Any, k: int = 5) -> list[TopK]:
+        """Return the k best labels by all members together, and behind that by each."""
+        if not self.members_:
+            return super().rankings(X, k)
+        n_best = check_k(k)
+        return joined_rankings(
+            [top_k_of_rows(scores, n_best) for scores in self._scores_by_all(block)]
+            for block in self._check(X).blocks(ROWS_AT_ONCE)
+        )
 
     def predict_top_k(self, X: Any, k: int = 5) -> TopK:
         """Return the k best labels of each document, best first; see `XRLinear.predict_top_k`."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import validation as sklearn_validation
 from sklearn.utils.validation import check_is_fitted
 
-from polyseme.backbones.protocols import Encodes, Fuses, Matcher, Ranker, Walk
+from polyseme.backbones.protocols import Encodes, Fuses, Matcher, Ranker, TopK, Walk
 from polyseme.estimators.parameters import check_parameters
 from polyseme.inputs.documents import Documents
 from polyseme.inputs.features import check_features
@@ -29,7 +30,7 @@ from polyseme.partition.merging import merge_slots
 from polyseme.training.disentangle import what_the_ranker_sees
 from polyseme.training.held_out import ROWS_AT_ONCE, candidates_by_parts
 
-__all__ = ["Predicting", "top_k_of_rows"]
+__all__ = ["Predicting", "joined_rankings", "top_k_of_rows"]
 
 
 class Predicting(BaseEstimator):  # type: ignore[misc]
@@ -207,6 +208,10 @@ class Predicting(BaseEstimator):  # type: ignore[misc]
             return np.concatenate(labels), np.concatenate(scores)
         return top_k_of_rows(self._label_scores(documents), k)
 
+    def rankings(self, X: Any, k: int = 5) -> list[TopK]:
+        """Return what `predict_top_k` does; behind it an ensemble has what each member says."""
+        return [self.predict_top_k(X, k)]
+
     def _top_k_of_one(
         self, X: Any, k: int
     ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]] | None:
@@ -300,6 +305,17 @@ def as_rows(
     order = np.lexsort((columns, rows))
     starts = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=len(labels)))])
     return SparseRows(starts.astype(np.int64), columns[order], values[order], n_labels)
+
+
+def joined_rankings(parts: Iterable[Sequence[TopK]]) -> list[TopK]:
+    """Return the `rankings` of documents from those of their blocks, in order."""
+    return [
+        (
+            np.concatenate([labels for labels, _ in of_one]),
+            np.concatenate([scores for _, scores in of_one]),
+        )
+        for of_one in zip(*parts, strict=True)
+    ]
 
 
 def top_k_of_rows(

@@ -221,17 +221,20 @@ class Tagger:
         -------
         dict
             ``accuracy`` (percent), ``by_label_frequency`` and numbers of documents and labels;
-            of texts also ``reliability``, ``threshold`` and ``n_unknown_labels``.
+            of an ensemble also ``members``; of texts also ``reliability``, ``threshold`` and
+            ``n_unknown_labels``.
         """
         # Imported here: scikit-learn's calibration takes a while, and only this needs it.
         from polyseme.text.calibration import Calibration
         from polyseme.text.evaluation import N_RANKED, Judged, figures_of
 
-        ranked, scores = self.rank(documents, N_RANKED)
+        n_ranked = min(N_RANKED, self.classifier.n_labels_)
+        rankings = self.classifier.rankings(self.rows(documents), n_ranked)
         known = self.classifier.label_names_ or range(self.classifier.n_labels_)
-        truth, _ = check_labels(labels, len(ranked), label_names=known, allow_unknown=True)
-        judged = Judged.judge(ranked, scores, truth.to_scipy())
-        report = figures_of(self.classifier, judged, a, b)
+        n_rows = len(rankings[0][0])
+        truth, _ = check_labels(labels, n_rows, label_names=known, allow_unknown=True)
+        judged, *by_members = (Judged.judge(*ranking, truth.to_scipy()) for ranking in rankings)
+        report = figures_of(self.classifier, judged, a, b, by_members)
         if threshold is not None:
             report["threshold"] = dataclasses.asdict(judged.cut(Calibration.none(), threshold))
         return report

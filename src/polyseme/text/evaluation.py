@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -193,13 +194,23 @@ def accuracy_so_far(report: dict[str, Any]) -> str:
 
 
 def figures_of(
-    classifier: PartitionedClassifier, judged: Judged, a: float = 0.55, b: float = 1.5
+    classifier: PartitionedClassifier,
+    judged: Judged,
+    a: float = 0.55,
+    b: float = 1.5,
+    by_members: Sequence[Judged] = (),
 ) -> dict[str, Any]:
-    """Return the part of a report that needs no probabilities."""
-    counts = classifier.label_counts_
-    return {
+    """Return the part of a report that needs no probabilities, with the members of an ensemble."""
+    counts, n_training = classifier.label_counts_, classifier.n_documents_
+    figures = {
         "n_documents": judged.n_documents,
         "n_labels": classifier.n_labels_,
-        "accuracy": judged.accuracy(counts, classifier.n_documents_, a, b),
+        "accuracy": judged.accuracy(counts, n_training, a, b),
         "by_label_frequency": by_label_frequency(judged, counts),
     }
+    if by_members:
+        figures["members"] = [
+            {"of": list(of), "accuracy": one.accuracy(counts, n_training, a, b)}
+            for of, one in zip(classifier.get_params()["ensemble"], by_members, strict=True)
+        ]
+    return figures

@@ -11,6 +11,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from polyseme.estimators.partitioned import PartitionedClassifier
+from polyseme.estimators.predicting import joined_rankings
 from polyseme.metrics import reach
 from polyseme.text.by_threshold import by_label, by_threshold
 from polyseme.text.calibration import Calibration, measure_cut, reliability
@@ -55,8 +56,9 @@ def measure_held_out(
     n_training, n_documents = problem.n_training, problem.X.n_rows
     X = problem.held_out_as_new()
     Y = problem.Y.rows(n_training, n_documents)
-    labels, scores = classifier.predict_top_k(X, min(N_RANKED, classifier.n_labels_))
-    judged = Judged.judge(labels, scores, Y.to_scipy())
+    rankings = classifier.rankings(X, min(N_RANKED, classifier.n_labels_))
+    judged, *by_members = (Judged.judge(*ranking, Y.to_scipy()) for ranking in rankings)
+    labels, scores = judged.labels, judged.scores
     found = labels >= 0
     is_ordered = classifier.ordering_ is not None
     calibration = Calibration.fit(scores[found], judged.hits[found], are_probabilities=is_ordered)
@@ -67,7 +69,7 @@ def measure_held_out(
         n_own = int((of_labels != cut["threshold"]).sum())
         cut = {**cross_checked_cut(judged, calibration, precision), "n_labels_with_own": n_own}
     report = {
-        **figures_of(classifier, judged),
+        **figures_of(classifier, judged, by_members=by_members),
         "n_training_documents": n_training,
         "reach": reach(matched.to_scipy(), classifier.clusters_, Y.to_scipy()),
         "calibration": calibration.method,
@@ -84,8 +86,9 @@ def evaluate_records(
     model: Suggesting, records: Iterable[Record], threshold: float | None, a: float, b: float
 ) -> dict[str, Any]:
     """Measure a model on further documents; see `TextModel.evaluate`."""
-    judged, n_unknown = judge_records(model, records)
-    report = {**figures_of(model.classifier_, judged, a, b), "n_unknown_labels": n_unknown}
+    (judged, *by_members), n_unknown = judge_records(model, records)
+    figures = figures_of(model.classifier_, judged, a, b, by_members)
+    report = {**figures, "n_unknown_labels": n_unknown}
     if model.has_probabilities:
         report["reliability"] = reliability(*judged.pairs(model.calibration_))
     if model.has_probabilities or threshold is not None:
@@ -97,13 +100,13 @@ def evaluate_records(
     return report
 
 
-def judge_records(model: Suggesting, records: Iterable[Record]) -> tuple[Judged, int]:
+def judge_records(model: Suggesting, records: Iterable[Record]) -> tuple[list[Judged], int]:
     """Hold the labels that a model ranks against those that documents have.
 
     Returns
     -------
-    judged : Judged
-        Of the documents that have labels.
+    judged : list of Judged
+        Of the documents that have labels; behind the model itself, the members of an ensemble.
     n_unknown : int
         Labels of these that the model does not know.
     """
@@ -113,7 +116,8 @@ def judge_records(model: Suggesting, records: Iterable[Record]) -> tuple[Judged,
     labelled = (record for record in records if record.labels)
     ranked, starts, columns = [], [0], []
     for batch in in_batches(labelled, TEXTS_AT_ONCE):
-        ranked.append(model.rank([record.text for record in batch], N_RANKED))
+        documents = model.as_documents([record.text for record in batch])
+        ranked.append(model.classifier_.rankings(documents, min(N_RANKED, n_known)))
         for record in batch:
             found = {
                 number_of[label]
@@ -127,12 +131,8 @@ def judge_records(model: Suggesting, records: Iterable[Record]) -> tuple[Judged,
         raise ValueError("no document has a label, so there is nothing to measure.")
     ones = np.ones(len(columns), dtype=np.float32)
     shape = (len(starts) - 1, n_known + len(unknown))
-    judged = Judged.judge(
-        np.concatenate([labels for labels, _ in ranked]),
-        np.concatenate([scores for _, scores in ranked]),
-        sp.csr_array((ones, columns, starts), shape=shape),
-    )
-    return judged, len(unknown)
+    Y = sp.csr_array((ones, columns, starts), shape=shape)
+    return [Judged.judge(*one, Y) for one in joined_rankings(ranked)], len(unknown)
 
 
 def _with_broader(
