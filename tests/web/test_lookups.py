@@ -132,8 +132,10 @@ def test_a_label_with_one_meaning_has_no_senses_but_words_and_texts_of_its_own(c
     found = get(client, f"/v1/labels/{number}")
     lookup_schemas.LabelResponse.model_validate(found)
     assert (found["senses"], found["n_senses"]) == ([], 1)
-    (meaning,) = senses_of(model, number, n_words=12)
-    assert [(one["name"], one["weight"]) for one in found["words"]] == meaning.words
+    (meaning,) = senses_of(model, number, n_words=80)
+    told = [(one["name"], one["weight"]) for one in found["words"]]
+    assert len(told) == 12
+    assert told == [word for word in meaning.words if word in told]
     assert found["words"]
     assert found["examples"] == store.current().tagger.examples(number)
 

@@ -16,11 +16,13 @@ from polyseme.senses.label_list import LabelSummary
 from polyseme.senses.plane import Plane
 from polyseme.senses.slots import Slot, largest_labels, slots_of
 from polyseme.senses.words import Word, level_words, node_words
+from polyseme.server.common_words import CommonWords
 from polyseme.tagger import Tagger
 
 __all__ = ["Catalogue"]
 
 N_WORDS, N_LABELS = 12, 10
+N_CONSIDERED = 80  # words, of which common ones are left out
 NOTHING_KNOWN: dict[str, Any] = {"labels": [], "words": [], "examples": []}
 CAPTION_WORDS, CAPTION_LABELS = 5, 6
 MOST_CAPTION_LABELS, ALL_CAPTION_LABELS = 40, 600  # of a node, and of a level with few nodes
@@ -36,6 +38,7 @@ class Catalogue:
 
     def __init__(self, tagger: Tagger) -> None:
         self._tagger, self._model = tagger, tagger.classifier
+        self._common_words = CommonWords(tagger)
 
     # Labels
 
@@ -56,7 +59,7 @@ class Catalogue:
         if not 0 <= label < self._model.n_labels_:
             return None
         layer = self._model.senses_
-        found = self._tagger.senses(label, n_labels=N_LABELS, n_words=N_WORDS)
+        found = self._tagger.senses(label, n_labels=N_LABELS, n_words=N_CONSIDERED)
         of_one_meaning = self._known_of(found[0]) if len(found) == 1 else NOTHING_KNOWN
         slots = slots_of(self._model, label, n_words=N_WORDS, n_neighbours=N_LABELS)
         return {
@@ -89,10 +92,11 @@ class Catalogue:
 
     def _known_of(self, sense: Sense) -> dict[str, Any]:
         labels = zip(sense.label_numbers, sense.labels, strict=True)
-        words = zip(sense.word_numbers, sense.words, strict=True)
+        words = list(zip(sense.word_numbers, sense.words, strict=True))
+        telling = self._common_words.without(words)[:N_WORDS]
         return {
             "labels": [{**self._named(label), "weight": weight} for label, (_, weight) in labels],
-            "words": [Word(feature, *word)._asdict() for feature, word in words],
+            "words": [Word(feature, *word)._asdict() for feature, word in telling],
             "examples": sense.examples,
         }
 
