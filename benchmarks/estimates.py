@@ -1,7 +1,8 @@
 """How good estimates are: `python -m benchmarks.estimates --data D [D ...]`.
 
 Asks `polyseme train --estimate`, then trains, each in a process of its own and right after one
-another, and sets what was said beside what came true. Generated data are always among the jobs.
+another, and sets what was said beside what came true. Generated data are among the jobs, unless
+`--encoder` names one: then texts are encoded, of as many documents as `--documents` says.
 """
 
 from __future__ import annotations
@@ -16,9 +17,13 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+import scipy.sparse as sp
+
 from benchmarks.generated import Shape, write_data
+from benchmarks.neural import part_of
 from benchmarks.options import count
 from benchmarks.report import table
+from polyseme import datasets
 
 GENERATED = {
     "generated-80k": Shape(n_labels=80_000, n_documents=90_000),
@@ -29,6 +34,10 @@ CHOICES = {
     "plain": ["--copies", "1", "--rounds", "0"],
     "two copies": ["--copies", "2"],
     "two copies, rows of both kinds": ["--copies", "2", "--training-rows", "both"],
+}
+OF_ENCODERS = {
+    "an encoder as it is": ["finetuning=none"],
+    "an encoder, 40 steps": ["finetuning=one-go", "n_steps=40"],
 }
 MEASURES = {"seconds": "time", "peak_bytes": "memory", "model_bytes": "model"}
 
@@ -82,23 +91,57 @@ def main() -> None:
     parser.add_argument(
         "--threads", type=count, default=os.cpu_count(), help="all cores by default"
     )
+    parser.add_argument(
+        "--encoder", help="folder of a transformer, for estimates of X-Transformer"
+    )
+    parser.add_argument(
+        "--documents", type=count, default=3000, help="with --encoder; %(default)s by default"
+    )
     parser.add_argument("--output", type=Path, help="where to write JSON")
     options = parser.parse_args()
     pairs: dict[str, list[dict[str, Any]]] = {}
     with tempfile.TemporaryDirectory() as name:
-        folders = {data.name: data for data in options.data}
-        for kind, shape in GENERATED.items():
-            folders[kind] = Path(name) / kind
-            write_data(shape, folders[kind])
+        folders, choices = {data.name: data for data in options.data}, CHOICES
+        if options.encoder is None:
+            for kind, shape in GENERATED.items():
+                folders[kind] = Path(name) / kind
+                write_data(shape, folders[kind])
+        else:
+            choices = choices_with(options.encoder)
+            for kind, data in list(folders.items()):
+                del folders[kind]
+                own = f"{kind} of {options.documents:,} documents"
+                folders[own] = written_part(data, options.documents, Path(name) / kind)
         for _ in range(options.repeat):
             for kind, data in folders.items():
-                for choice, flags in CHOICES.items():
+                for choice, flags in choices.items():
                     flags = [*flags, "--threads", str(options.threads)]
                     pair = compare(data, flags, Path(name))
                     pairs.setdefault(f"{kind}, {choice}", []).append(pair)
     print("\n".join(table(rows(pairs))))
     if options.output:
         options.output.write_text(json.dumps(pairs, indent=1) + "\n")
+
+
+def choices_with(encoder: str) -> dict[str, list[str]]:
+    """Return the flags of models with an encoder."""
+    common = [f"encoder={encoder}", "max_tokens=64"]
+    return {
+        name: ["--method", "x-transformer"]
+        + [word for one in (*common, *own) for word in ("--set", one)]
+        for name, own in OF_ENCODERS.items()
+    }
+
+
+def written_part(data: Path, n_documents: int, folder: Path) -> Path:
+    """Write some training documents of a data folder, with their texts, as one of their own."""
+    part = part_of(datasets.load(data), n_documents)
+    folder.mkdir()
+    sp.save_npz(folder / "X.trn.npz", part.X_train)
+    sp.save_npz(folder / "Y.trn.npz", part.Y_train)
+    texts = part.train_texts or []
+    (folder / "X.trn.txt").write_text("".join(f"{text}\n" for text in texts), encoding="utf-8")
+    return folder
 
 
 def rows(pairs: dict[str, list[dict[str, Any]]]) -> list[list[str]]:

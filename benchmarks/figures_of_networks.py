@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from benchmarks.recorded import markdown, recorded
@@ -20,6 +21,7 @@ CALLED = {
     "xml-cnn": "XML-CNN",
 }
 OF_ENCODERS = (phases.FINE_TUNING, phases.ENCODING)
+ENCODERS = {"minilm": "MiniLM", "wordllama": "static table"}
 
 
 def rows_of(name: str) -> list[dict[str, Any]]:
@@ -43,7 +45,7 @@ def of_file(name: str) -> str:
     for row in rows_of(name):
         asked = row["asked"]
         copies = "plain" if asked["copies"] == 1 else f"{asked['copies']} copies"
-        cells = [f"{CALLED[asked['row']]}, {copies}", f"{row['train_seconds']:,.0f}"]
+        cells = [f"{_called(asked)}, {copies}", f"{row['train_seconds']:,.0f}"]
         cells += [f"{row[key]:.2f}" for key in PRECISIONS]
         parts.setdefault((asked["data"], asked["n_documents"]), []).append(cells)
     head = ["", "train s", *PRECISIONS]
@@ -63,6 +65,21 @@ def attention() -> str:
     return of_file("attention.json")
 
 
+def members() -> str:
+    """Show each member of each ensemble with copies, and all together."""
+    parts = []
+    for row in rows_of("neural.json"):
+        asked = row["asked"]
+        cells = [
+            [_member(one), *(f"{one[key]:.2f}" for key in PRECISIONS)]
+            for one in row.get("members", [])
+        ]
+        if cells and asked["copies"] > 1:
+            title = f"**{asked['data']}, {_called(asked)}, {asked['copies']} copies**"
+            parts.append(f"{title}\n\n{markdown(['', *PRECISIONS], cells)}")
+    return "\n\n".join(parts)
+
+
 def levels() -> str:
     """Show what fine-tuning came to: the recall of clusters on held-out documents."""
     rows = []
@@ -73,8 +90,10 @@ def levels() -> str:
         for level in row["finetuning"]:
             recalls = (f"{100 * level[key]:.1f}" for key in ("recall_before", "recall"))
             cells = (f"{level['n_clusters']:,}", f"{level['n_steps']:,}", *recalls)
-            rows.append([asked["data"], *cells])
-    return markdown(["data", "clusters", "steps", "recall before", "recall after"], rows)
+            rows.append([asked["data"], f"{asked['n_documents']:,}", *cells])
+    return markdown(
+        ["data", "documents", "clusters", "steps", "recall before", "recall after"], rows
+    )
 
 
 def overhead() -> str:
@@ -103,8 +122,24 @@ def _of(row: dict[str, Any], data: str) -> bool:
     return bool(row["asked"]["data"] == data)
 
 
+def _called(asked: dict[str, Any]) -> str:
+    name = CALLED[asked["row"]]
+    if asked["row"] == "ensemble":
+        is_tuned = asked["settings"].get("finetuning") != "none"
+        name += " with MiniLM fine-tuned" if is_tuned else " with MiniLM as it is"
+    return name
+
+
+def _member(one: dict[str, Any]) -> str:
+    if one["member"] is None:
+        return "**all together**"
+    encoder, label_features = one["of"]
+    return f"{ENCODERS[Path(encoder).name]}, labels grouped by {label_features}"
+
+
 BLOCKS = {
     "neural": neural,
+    "members": members,
     "levels": levels,
     "overhead": overhead,
     "attention": attention,
