@@ -33,7 +33,7 @@ def fill_view(page, view):
         suggestion(page, "tank").click()
         page.wait_for_selector(".telling .chip")
     elif view == "map":
-        page.locator(".tile").first.click()
+        page.locator(".tile strong").first.click()
         page.wait_for_selector("#map-path button >> nth=1")
 
 

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from tests.browser.acting import number_of
+from tests.browser.acting import go_to, number_of
 
 pytest.importorskip("playwright.sync_api", reason="There is no Playwright.")
 
@@ -33,7 +33,7 @@ def test_areas_are_called_by_topics_and_opened_by_a_click(visit):
     tiles = page.locator(".tile")
     expect(tiles.first).to_be_visible()
     name = tiles.first.locator("strong").text_content()
-    tiles.first.click()
+    tiles.first.locator("strong").click()
     expect(page.locator("#map-path [aria-current=location]")).to_contain_text(name)
     expect(page.locator("#map-detail h3")).to_contain_text(name)
     said = page.locator("#panel-map").inner_text().lower()
@@ -46,7 +46,7 @@ def test_areas_are_called_by_topics_and_opened_by_a_click(visit):
 
 def test_a_flight_ends_where_it_should(visit, store):
     page = visit("map")  # with all its motion
-    page.locator(".tile").first.click()
+    page.locator(".tile strong").first.click()
     expect(page.locator("#map-path button")).to_have_count(2)
     page.get_by_label("Find a topic on the map").fill("tank")
     page.locator("#map-hits button").first.click()
@@ -66,8 +66,83 @@ def test_tiles_are_as_large_as_their_areas(visit):
     boxes = [tile.bounding_box() for tile in page.locator(".tile").all()]
     larger, smaller = sorted((box["width"] * box["height"] for box in boxes), reverse=True)
     assert larger / smaller == pytest.approx(4, rel=0.1)
-    page.locator(".tile").filter(has_text="a topic 1").click()
+    page.locator(".tile strong").filter(has_text="a topic 1").click()
     expect(page.locator(".tile")).to_have_count(4)
+
+
+def test_a_large_area_shows_what_is_inside_and_leads_straight_there(visit):
+    levels = [[node(0, 100), node(1, 100)], [node(i, 10, "inside") for i in range(20)]]
+    page = with_tree(visit, [[0, 2], [0, 10, 20]], levels)
+    page.route("**/v1/clusters/*", lambda route: route.fulfill(json=topics_of_an_area(5)))
+    tile = page.locator(".tile").filter(has=page.locator("strong", has_text="a topic 1"))
+    inside = tile.locator(".inner").all_text_contents()
+    assert {"inside 10", "inside 19"} <= set(inside)
+    tile.get_by_text("inside 12", exact=True).click()
+    expect(page).to_have_url(re.compile("#map/12"))
+    path = page.locator("#map-path button")
+    expect(path).to_have_text(["All topics", "a topic 1", "inside 12"])
+    assert page.get_by_role("button", name="inside 13").count() == 0
+
+
+def topics_of_an_area(n, name=lambda i: f"common {i}"):
+    """Return the answer about an area in which the first topic is far rarer than all others."""
+    labels = [
+        {"label": i, "name": name(i), "n_documents": 99 if i else 1, "n_senses": 1}
+        for i in range(n)
+    ]
+    named = {"model": "demo", "cluster": 0, "path": [0], "words": [], "n_labels": n}
+    return {**named, "labels": labels}
+
+
+def test_a_topic_that_was_sought_is_shown_however_rare_it_is(visit):
+    page = with_tree(visit, [[0, 2]], [[node(i, 500) for i in range(2)]])
+    page.route("**/v1/clusters/*", lambda route: route.fulfill(json=topics_of_an_area(500)))
+    go_to(page, "map/0/0")
+    found = page.locator(".tile.found")
+    expect(found).to_have_text(re.compile("^common 0"))
+    assert found.evaluate("tile => tile.clientWidth * tile.clientHeight") > 2500
+    expect(page.locator(".tile.rest")).to_be_visible()
+
+
+def test_topics_without_a_name_are_merged_before_others(visit):
+    def name(i):
+        return f"gnd:40{i:05d}-1" if i % 2 else f"common {i}"
+
+    page = with_tree(visit, [[0, 2]], [[node(i, 40) for i in range(2)]])
+    page.route("**/v1/clusters/*", lambda route: route.fulfill(json=topics_of_an_area(400, name)))
+    go_to(page, "map/0")
+    expect(page.locator(".tile", has_text="common").nth(3)).to_be_visible()
+    assert page.locator(".tile", has_text="gnd:").count() == 0
+    expect(page.locator(".tile.rest")).to_have_text(re.compile(r"^\+\d+$"))
+
+
+def test_an_area_is_not_called_as_the_one_around_it(visit):
+    def called(number, *names):
+        labels = [{"label": i, "name": name} for i, name in enumerate(names)]
+        return {"node": number, "n_labels": 9, "words": [], "labels": labels}
+
+    levels = [
+        [called(0, "law", "state", "duty"), called(1, "fish")],
+        [called(0, "law", "state", "court"), called(1, "duty"), called(2, "fish")],
+    ]
+    page = with_tree(visit, [[0, 2], [0, 2, 3]], levels)
+    page.locator(".tile").filter(has_text="law").locator("strong").click()
+    expect(page.locator(".tile strong")).to_have_text(["court", "duty"])
+
+
+def test_no_word_of_usual_length_is_broken_on_a_tile(visit):
+    names = ["Architectural theory", "Axiomatization", "Heterogeneous material"]
+    levels = [[node(i, 10, names[i % 3]) for i in range(60)]]
+    page = with_tree(visit, [[0, 60]], levels)
+    expect(page.locator(".tile").nth(20)).to_be_visible()
+    too_wide = page.locator(".tile strong").evaluate_all(
+        """all => all.filter(one => {
+            one.style.overflowWrap = "normal";
+            one.style.hyphens = "none";
+            return one.scrollWidth > one.clientWidth + 1;
+        }).map(one => one.textContent)"""
+    )
+    assert too_wide == []
 
 
 def test_a_thousand_areas_are_merged_into_tiles_that_can_be_read(visit):

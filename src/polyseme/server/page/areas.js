@@ -1,27 +1,13 @@
-// Areas as tiles: a treemap to go into, whose small tiles are merged into one.
+// Areas as tiles to go into; a large tile shows what is in it.
 
-import { count, isStill, make } from "./dom.js";
-import { hierarchy, treemap, treemapSquarify } from "./vendor/d3.js";
+import { count, isCode, isStill, make } from "./dom.js";
+import { fontSize, laidOut, textWidth } from "./layout.js";
 
-const LEAST = 90 * 60; // pixels of a tile that can say something
-const REST = 2.5; // tiles that the merged ones take the room of
+const TILES = { least: 130 * 66, wider: 2 }, INSIDE = { least: 92 * 36, wider: 2.4 }; // least: pixels that can say something
+const MANY = 8; // tiles inside another that are worth their room
+const HEAD = 34, EDGE = 6, FIGURE = 110; // pixels: above what is inside, around it, for a number of topics
+const LINE = 16 * 1.2, LOW = 60; // a tile that is lower has room for its name alone
 const MILLISECONDS = 380;
-
-// Keep as many items, the largest first, as get a tile that can be read.
-export function merged(items, area) {
-  const sorted = [...items].sort((a, b) => b.value - a.value);
-  const sums = [0];
-  for (const { value } of sorted) sums.push(sums.at(-1) + value);
-  const fits = (n) => {
-    const smallest = sorted[n - 1].value, rest = n < sorted.length ? REST * smallest : 0;
-    return (smallest / (sums[n] + rest)) * area >= LEAST;
-  };
-  let n = sorted.length;
-  while (n > 1 && !fits(n)) n -= 1;
-  if (sorted.length - n === 1) n = sorted.length; // one alone is not worth merging
-  if (n === sorted.length) return sorted;
-  return [...sorted.slice(0, n), { kind: "rest", items: sorted.slice(n), value: REST * sorted[n - 1].value }];
-}
 
 export class Areas {
   constructor(place, { open }) {
@@ -34,7 +20,7 @@ export class Areas {
   // Show items; `towards` says from where the picture flies: { key } of a tile, and "in" or "out".
   async show(items, towards = null) {
     const { clientWidth: width, clientHeight: height } = this.place;
-    const tiles = this.laidOut(items, width, height);
+    const tiles = laidOut(items, width, height, TILES);
     const layer = make("div", { class: "layer" }, tiles.map((tile) => this.tile(tile)));
     const before = this.layer;
     const from = towards?.way === "in" ? rectangle(before, towards.key) : towards?.way === "out" ? this.rectangleOf(tiles, towards.key) : null;
@@ -48,37 +34,52 @@ export class Areas {
     if (hadFocus) layer.querySelector("button")?.focus({ preventScroll: true });
   }
 
-  laidOut(items, width, height) {
-    const children = merged(items, width * height);
-    const root = hierarchy({ children }).sum((one) => one.value ?? 0);
-    treemap().tile(treemapSquarify.ratio(1.3)).size([width, height]).paddingInner(2)(root);
-    return (root.children ?? []).map(({ data, x0, y0, x1, y1 }) => ({ ...data, x: x0, y: y0, width: x1 - x0, height: y1 - y0 }));
-  }
-
   tile(item) {
-    const { x, y, width, height } = item;
-    const isSmall = width < 90 || height < 50;
-    const isRest = item.kind === "rest";
+    const { width, height, kind } = item;
+    const isRest = kind === "rest", isSmall = width < 90 || height < 50;
+    const inside = item.inside?.length && height > 2 * HEAD ? laidOut(item.inside, width - 2 * EDGE, height - HEAD - EDGE, INSIDE) : [];
+    const isRoomy = inside.length >= MANY;
+    const title = isRest ? `+${item.items.length.toLocaleString("en")}` : item.title;
+    const size = isRoomy ? Math.min(1.1, Math.max(0.85, width / 260)) : fontSize(title, width - 17, 0.62, Math.max(0.78, Math.min(1.3, Math.sqrt(width * height) / 170)));
+    const name = make("strong", {}, title);
+    name.style.fontSize = `${size.toFixed(2)}rem`;
+    const isHidden = isRoomy ? textWidth(title, size) + FIGURE > width : isSmall || height < LOW;
+    const said = item.said ? make("span", { class: isHidden ? "for-readers" : "n" }, item.said) : null;
     const found = make("button", {
       type: "button",
-      class: `tile ${item.kind}${isSmall ? " small" : ""}${item.isFound ? " found" : ""}`,
+      class: `tile ${kind}${isSmall ? " small" : ""}${isRoomy ? " roomy" : ""}${item.isFound ? " found" : ""}`,
       "data-key": item.key,
-      title: isRest ? null : [item.title, ...(item.others ?? [])].join(", "),
+      title: isRest || isRoomy ? null : [title, ...(item.others ?? [])].join(", "),
       "aria-current": item.isFound ? "true" : null,
-      onclick: () => this.open(item),
     },
-    make("strong", {}, isRest ? `+${item.items.length.toLocaleString("en")}` : item.title),
-    !isRest && item.others?.length && !isSmall ? make("span", { class: "others" }, item.others.join(", ")) : null,
-    !isSmall && item.n !== undefined ? make("span", { class: "n" }, item.said) : null,
-    isSmall && item.said ? make("span", { class: "for-readers" }, item.said) : null);
-    Object.assign(found.style, { left: `${x}px`, top: `${y}px`, width: `${width}px`, height: `${height}px` });
+    ...(isRoomy ? [make("span", { class: "tile-head" }, name, said), this.inside(inside)]
+      : [name, item.others?.length && !isSmall && height >= 84 ? make("span", { class: "others" }, item.others.join(", ")) : null, said]));
+    found.addEventListener("click", () => this.open(item));
+    lay(found, item);
     found.style.setProperty("--hue", String(item.hue ?? 240));
     if (item.light) found.style.setProperty("--light", `${item.light}%`);
-    const size = Math.sqrt(width * height);
-    found.querySelector("strong").style.fontSize = `${Math.max(0.72, Math.min(1.5, size / 170)).toFixed(2)}rem`;
-    const others = found.querySelector(".others");
-    if (others) others.style.fontSize = `${Math.max(0.75, Math.min(1.05, size / 300)).toFixed(2)}rem`;
     return found;
+  }
+
+  // For eyes and pointers only; keys go from level to level.
+  inside(tiles) {
+    return make("span", { class: "inside", "aria-hidden": "true" }, tiles.map((item) => {
+      const isRest = item.kind === "rest", title = isRest ? `+${item.items.length.toLocaleString("en")}` : item.title;
+      const room = item.height - 5, words = make("span", {}, title);
+      let size = fontSize(title, item.width - 10, 0.62, 0.8);
+      if (title.includes(" ") && room < 2 * LINE * size) size = Math.max(0.66, Math.min(size, room / (2 * LINE))); // for two lines
+      words.style.fontSize = `${size.toFixed(2)}rem`;
+      words.style.webkitLineClamp = String(Math.max(1, Math.floor(room / (LINE * size) + 0.05)));
+      const inner = make("span", { class: isRest ? "inner rest" : "inner", title: isRest ? null : [title, ...item.others].join(", ") }, words);
+      if (!isRest) {
+        inner.addEventListener("click", (event) => {
+          event.stopPropagation();
+          this.open(item);
+        });
+      }
+      lay(inner, { ...item, x: item.x + EDGE - 1, y: item.y + HEAD - 1 });
+      return inner;
+    }));
   }
 
   rectangleOf(tiles, key) {
@@ -107,6 +108,10 @@ export class Areas {
   }
 }
 
+function lay(element, { x, y, width, height }) {
+  Object.assign(element.style, { left: `${x}px`, top: `${y}px`, width: `${width}px`, height: `${height}px` });
+}
+
 function rectangle(layer, key) {
   const tile = layer?.querySelector(`[data-key="${CSS.escape(key)}"]`);
   return tile ? [tile.offsetLeft, tile.offsetTop, tile.offsetWidth, tile.offsetHeight] : null;
@@ -123,6 +128,6 @@ async function fly(outer, inner, [x, y, w, h], width, height, way) {
 }
 
 export const topicItem = ({ label, name, n_documents: n, n_senses: nSenses }, hue, isFound) => ({
-  kind: "topic", key: `topic-${label}`, label, title: String(name), value: Math.sqrt(1 + n), n, hue, isFound,
+  kind: "topic", key: `topic-${label}`, label, title: String(name), value: Math.sqrt(1 + n), hue, isFound, isUnnamed: isCode(name),
   said: count(n, "text") + (nSenses > 1 ? `, ${count(nSenses, "meaning")}` : ""), light: nSenses > 1 ? 82 : 93 - 3 * (label % 3),
 });

@@ -9,7 +9,7 @@ import { addressOf, placeAt, same, Tree } from "./tree.js";
 
 const MOST_TOPICS = 1000;
 const HELP = {
-  areas: "Topics that texts share lie in one area. Open an area to see what is in it.",
+  areas: "Topics that texts share lie in one area. Open an area, or one inside it.",
   cloud: "Every topic is a point; topics that the same words speak for lie near each other.",
 };
 let run, searchRun, tree = null, areas = null, cloud = null, kind = "areas", current = null, resized = null;
@@ -119,11 +119,16 @@ async function itemsOf(place, label, signal) {
     const { labels } = await get(`clusters/${place.node}`, { limit: MOST_TOPICS }, signal);
     return labels.map((one) => topicItem(one, hue, one.label === label));
   }
-  return tree.children(place).map((child, i) => {
-    const [title, ...others] = tree.names(child), n = tree.nTopics(child);
-    return { kind: "area", key: keyOf(child), place: child, title, others, value: Math.max(1, n), n, said: count(n, "topic"), hue: tree.hue(child),
-      light: place.level < 0 ? 90 : 95 - 4 * (i % 4) };
-  });
+  return tree.children(place).map((child, i) => ({
+    ...areaItem(child),
+    light: place.level < 0 ? 90 : 95 - 4 * (i % 4),
+    inside: tree.children(child).map(areaItem),
+  }));
+}
+
+function areaItem(place) {
+  const [title, ...others] = tree.names(place), n = tree.nTopics(place);
+  return { kind: "area", key: keyOf(place), place, title, others, value: Math.max(1, n), said: count(n, "topic"), hue: tree.hue(place) };
 }
 
 function open(item) {

@@ -26,8 +26,7 @@ export function show(tree, place, label) {
       put(make("h3", {}, "All topics"),
         make("p", { class: "quiet" }, `${count(tree.levels[0].length, "area")}${tree.last > 0 ? ` with ${count(tree.levels[tree.last].length, "smaller one")}` : ""}. ` +
           "An area is called by its topics. A topic may be in several areas."),
-        make("h4", {}, "Keys"),
-        make("p", { class: "quiet" }, "Arrow keys walk from tile to tile, Enter goes in, Escape goes out."));
+        make("p", { class: "quiet keys" }, "Arrow keys walk from tile to tile, Enter goes in, Escape goes out."));
       return;
     }
     const { words, labels, n_labels: n } = tree.about(place);
@@ -54,6 +53,8 @@ export function showTopic(tree, number, kind) {
     const topic = await get(`labels/${number}`, {}, signal);
     if (!isCurrent()) return;
     const { label, name, senses, slots } = topic;
+    const beside = [...topic.labels, ...senses.flatMap((sense) => sense.labels)];
+    const goesWith = [...new Map(beside.map((one) => [one.label, one])).values()];
     put(make("h3", {}, name),
       make("p", { class: "quiet" }, `${count(topic.n_documents, "training text")}. `, make("a", { href: `#meanings/${label}` }, "All about it")),
       senses.length ? make("h4", {}, "Its meanings") : null,
@@ -64,6 +65,7 @@ export function showTopic(tree, number, kind) {
         make("a", { href: `#map/${cluster}/${label}` }, tree.title({ level: tree.last, node: cluster })),
         make("span", { class: "quiet" }, `, ${percent(Math.min(1, share))} of its texts`)))),
       kind === "areas" ? make("p", {}, make("a", { href: `#map/cloud/${label}` }, "Show it in the cloud")) : null,
-      ...(slots[0]?.neighbours.length ? [make("h4", {}, "Beside it"), topicList(slots[0].neighbours)] : []));
+      ...(goesWith.length ? [make("h4", {}, "Goes with"), topicList(goesWith)]
+        : slots[0]?.neighbours.length ? [make("h4", {}, "In the same area"), topicList(slots[0].neighbours)] : []));
   });
 }

@@ -43,15 +43,22 @@ export class Tree {
     return place.level < 0 ? this.levels[0].reduce((sum, one) => sum + one.n_labels, 0) : this.about(place).n_labels;
   }
 
-  // An area is called by its topics; where it has none, by the words that lead there.
+  // An area is called by its topics; where it has none, by the words that lead there. What a larger area around it
+  // is called does not tell it from its neighbours.
   names(place) {
     const { labels, words } = this.about(place);
     const found = labels.length ? labels.map((one) => String(one.name)) : words.map(String);
-    return found.length ? found : ["an area without topics"];
+    const around = new Set(this.way(place).slice(1, -1).flatMap((larger) => this.called(larger)));
+    const own = found.filter((name) => !around.has(name));
+    return own.length ? own : found.length ? found : ["an area without topics"];
+  }
+
+  called(place) {
+    return this.names(place).slice(0, 2);
   }
 
   title(place) {
-    return place.level < 0 ? "All topics" : this.names(place).slice(0, 2).join(", ");
+    return place.level < 0 ? "All topics" : this.called(place).join(", ");
   }
 
   // Areas that lie in one large area have nearly one colour.

@@ -1,0 +1,51 @@
+// Where tiles lie: a treemap whose small tiles are merged into one, and the size of what is written on a tile.
+
+import { hierarchy, treemap, treemapSquarify } from "./vendor/d3.js";
+
+const REST = 1.3; // tiles that the merged ones take the room of
+const GAP = 2;
+
+// Keep as many items, the largest first, as get `least` pixels. What was searched is always kept, and what has a
+// name that says something comes before what has none.
+export function merged(items, area, least) {
+  const [sought] = items.filter((one) => one.isFound);
+  const sorted = items.filter((one) => one !== sought)
+    .sort((a, b) => Boolean(a.isUnnamed) - Boolean(b.isUnnamed) || b.value - a.value);
+  const sums = [0], smallest = [Infinity];
+  for (const { value } of sorted) {
+    sums.push(sums.at(-1) + value);
+    smallest.push(Math.min(smallest.at(-1), value));
+  }
+  const kept = (n) => (sought ? [{ ...sought, value: Math.max(sought.value, n ? smallest[n] : 0) }] : []);
+  const fits = (n) => {
+    const rest = n < sorted.length ? REST * smallest[n] : 0;
+    return (smallest[n] / (sums[n] + rest + (kept(n)[0]?.value ?? 0))) * area >= least;
+  };
+  let n = sorted.length;
+  while (n > 1 && !fits(n)) n -= 1;
+  if (sorted.length - n === 1) n = sorted.length; // one alone is not worth merging
+  const shown = [...kept(n), ...sorted.slice(0, n)];
+  return n === sorted.length ? shown : [...shown, { kind: "rest", items: sorted.slice(n), value: REST * smallest[n] }];
+}
+
+// Tiles are about `wider` times as wide as high, since names are written on them.
+export function laidOut(items, width, height, { least, wider }) {
+  const isRest = ({ data }) => data.kind === "rest";
+  const root = hierarchy({ children: merged(items, width * height, least) }).sum((one) => one.value ?? 0)
+    .sort((a, b) => isRest(a) - isRest(b) || b.value - a.value);
+  treemap().tile(treemapSquarify.ratio(1.2)).size([width + GAP, wider * (height + GAP)])(root);
+  return (root.children ?? []).map(({ data, x0, y0, x1, y1 }) => ({
+    ...data, x: x0, y: y0 / wider, width: Math.max(1, x1 - x0 - GAP), height: Math.max(1, (y1 - y0) / wider - GAP),
+  }));
+}
+
+const context = document.createElement("canvas").getContext("2d");
+context.font = "650 16px system-ui, sans-serif";
+
+export const textWidth = (words, size) => size * context.measureText(words).width;
+
+// The size, in rem, at which no word has to be broken, between a least one and the wanted one.
+export function fontSize(words, width, least, wanted) {
+  const longest = Math.max(...words.split(/[\s/-]+/).map((word) => textWidth(word, 1.03)));
+  return Math.max(least, Math.min(wanted, width / longest));
+}
