@@ -14,6 +14,7 @@ from polyseme.demo import make_corpus
 
 N_FEATURES, N_LABELS = 30, 12
 SMALL = ("--branching=3", "--max-leaf-size=3", "--beam-size=3", "--threads=2")
+SMALL_FOR_TEXTS = ("--max-leaf-size=16", "--beam-size=4", "--threads=2", "--ngrams=1")
 
 
 def run(*arguments: object) -> Result:

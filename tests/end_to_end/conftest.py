@@ -1,4 +1,4 @@
-"""A small data folder and a model trained on it by the command line."""
+"""Small data, of matrices and of texts, and models trained on them by the command line."""
 
 from __future__ import annotations
 
@@ -14,8 +14,10 @@ from tests.end_to_end.command_line import (
     N_FEATURES,
     N_LABELS,
     SMALL,
+    SMALL_FOR_TEXTS,
     documents,
     succeed,
+    write_csv,
     write_data,
 )
 
@@ -58,6 +60,23 @@ def ambiguous(model: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     path = tmp_path_factory.mktemp("models") / "ambiguous"
     loaded.save(path)
+    return path
+
+
+@pytest.fixture(scope="session")
+def articles(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_csv(tmp_path_factory.mktemp("data") / "articles.csv", 800, seed=0)
+
+
+@pytest.fixture(scope="session")
+def new(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_csv(tmp_path_factory.mktemp("data") / "new.csv", 60, seed=1)
+
+
+@pytest.fixture(scope="session")
+def text_model(articles: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("models") / "articles"
+    succeed("train", articles, "-o", path, *SMALL_FOR_TEXTS)
     return path
 
 

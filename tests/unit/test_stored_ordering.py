@@ -10,10 +10,10 @@ from sklearn.base import clone
 import polyseme
 from polyseme import XRLinear
 from polyseme.training.update import updated
+from tests.growing_models import SMALL, split
 from tests.model_folders import edit_description, manifest_of, replace_weights, weights_of
 from tests.small_data import topics
 from tests.unit.test_ordered_predictions import part_by_part
-from tests.unit.test_update import SMALL, split
 
 DATA = topics(n_labels=40, n_documents=500)
 ARRAYS = ["knot_starts", "knots", "values", "curve"]

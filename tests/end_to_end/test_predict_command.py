@@ -1,0 +1,250 @@
+"""The command line finds labels for texts: in files, on stdin, and in every form of output."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from click import unstyle
+from click.testing import CliRunner
+
+from polyseme.cli import main
+from polyseme.cli.predictions import for_people
+from polyseme.demo import make_corpus
+from polyseme.suggestions import SuggestedSense, Suggestion
+from polyseme.text.predictions import Predicted, as_tsv
+from tests.end_to_end.command_line import refuse, run, succeed
+
+# Files
+
+
+def test_predict_prints_tsv_where_nobody_looks_and_json_if_asked(text_model, new):
+    header, *lines = csv.reader(succeed("predict", text_model, new).splitlines(), delimiter="\t")
+    assert header == ["row", "id", "name", "score", "uri", "sense"]
+    documents = [
+        json.loads(line) for line in succeed("predict", text_model, new, "--json").splitlines()
+    ]
+    assert len(documents) == 60
+    nothing = {"name": "", "score": ""}
+    expected = [
+        [str(one["row"]), one["id"], label["name"], str(label["score"])]
+        for one in documents
+        for label in one["labels"] or [nothing]
+    ]
+    assert [line[:4] for line in lines] == expected
+    assert [one["id"] for one in documents] == [str(i) for i in range(60)]
+
+
+def test_limit_and_threshold_are_obeyed(text_model, new):
+    lines = succeed("predict", text_model, new, "--limit=2", "--threshold=0", "--json").split("\n")
+    assert all(len(json.loads(line)["labels"]) == 2 for line in lines if line)
+    result = run("predict", text_model, new, "--threshold=1")
+    rows = [line.rstrip("\t") for line in result.stdout.splitlines()[1:]]
+    assert rows == [f"{i}\t{i}" for i in range(60)]
+    assert "60 of 60 documents have no label that reaches 1.000" in result.stderr
+
+
+def test_every_document_gets_a_label_if_wanted(text_model, new):
+    def n_labels(*options):
+        lines = succeed("predict", text_model, new, "--json", *options).splitlines()
+        return [len(json.loads(line)["labels"]) for line in lines]
+
+    usual = n_labels()
+    assert n_labels("--at-least", 1) == [max(1, n) for n in usual]
+    assert n_labels("--threshold", 1, "--at-least", 2) == [2] * 60
+    assert n_labels("--top", 5) == [5] * 60
+    assert "--top excludes" in refuse("predict", text_model, new, "--top=5", "--threshold=0.1")
+    assert "at_least must be from 0 to the limit, 2" in refuse(
+        "predict", text_model, new, "-k", 2, "--at-least", 3
+    )
+
+
+def test_an_id_column_can_be_chosen_and_a_wrong_one_is_refused(text_model, tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("id,isbn,text\n1,978,a bat in a cave\n")
+    found = json.loads(succeed("predict", text_model, path, "--json", "--id-column", "isbn"))
+    assert found["id"] == "978"
+    assert "has no column 'isbm' (--id-column); did you mean 'isbn'?" in refuse(
+        "predict", text_model, path, "--id-column", "isbm"
+    )
+
+
+def test_a_text_file_is_one_document_or_one_a_line(text_model, tmp_path):
+    path = tmp_path / "letter.txt"
+    path.write_text("bat and umpire\nfishing for bass\n")
+    assert len(succeed("predict", text_model, path, "--json").splitlines()) == 1
+    assert len(succeed("predict", text_model, path, "--json", "--lines").splitlines()) == 2
+    assert "not a file or folder of texts" in refuse("predict", text_model, tmp_path / "x.txt")
+    assert len(succeed("predict", text_model, tmp_path, "--json").splitlines()) == 1
+
+
+# Stdin and arguments
+
+
+def from_stdin(text, *arguments):
+    return CliRunner().invoke(main, [str(argument) for argument in arguments], input=text)
+
+
+def test_a_text_on_stdin_gets_names_with_scores(text_model):
+    text = make_corpus(1, seed=9).texts[0]
+    result = from_stdin(text, "predict", text_model, "--threshold=0", "--limit=3")
+    rows = [line.split("\t") for line in result.stdout.splitlines()]
+    assert len(rows) == 3
+    assert all(0 <= float(score) <= 1 for _, score, *_ in rows)
+    by_line = from_stdin(f"{text}\n{text}\n", "predict", text_model, "-", "--lines", "--json")
+    assert len(by_line.stdout.splitlines()) == 2
+    nothing = from_stdin(" \n", "predict", text_model)
+    assert (nothing.exit_code, "no text on stdin" in nothing.stderr) == (2, True)
+    binary = from_stdin(b"caf\xe9", "predict", text_model)
+    assert (binary.exit_code, "not UTF-8" in binary.stderr) == (2, True)
+
+
+def test_stdin_with_structure_is_read_as_what_it_is(text_model, new):
+    rows = list(csv.DictReader(new.read_text().splitlines()))[:3]
+    lines = "".join(json.dumps(row) + "\n" for row in rows)
+    table = "".join(new.read_text().splitlines(keepends=True)[:4])
+    expected = succeed("predict", text_model, new, "--json").splitlines()[:3]
+    for content in (lines, table):
+        for options in ((), ("--lines",)):
+            found = from_stdin(content, "predict", text_model, "-", "--json", *options)
+            assert found.stdout.splitlines() == expected
+            assert "stdin looks like" in found.stderr
+    plain = from_stdin(lines, "predict", text_model, "--json", "--format=text")
+    assert [json.loads(line).get("id", "none") for line in plain.stdout.splitlines()] == ["none"]
+    assert "looks like" not in plain.stderr
+    by_line = from_stdin(lines, "predict", text_model, "--json", "--format=lines")
+    assert len(by_line.stdout.splitlines()) == 3
+
+
+def test_labels_on_stdin_do_not_count_as_text(text_model):
+    text = make_corpus(1, seed=9).texts[0]
+    bare = from_stdin(f"{text}\n", "predict", text_model, "--lines", "--json", "--top=3")
+    labelled = from_stdin(f"__label__tank {text}\n", "predict", text_model, "--json", "--top=3")
+    assert labelled.stdout == bare.stdout
+
+
+def test_what_is_wrong_on_stdin_is_said_of_stdin(text_model):
+    broken = from_stdin('{"text": "a"}\n{"text": \n', "predict", text_model, "-")
+    assert (broken.exit_code, "stdin, line 2: not JSON" in broken.stderr) == (2, True)
+    binary = from_stdin(b"a\nb\nc\xe9\n" * 9, "predict", text_model, "--format=lines")
+    assert (binary.exit_code, "stdin, line 3: not UTF-8" in binary.stderr) == (2, True)
+
+
+def test_a_text_can_be_an_argument(text_model):
+    texts = make_corpus(2, seed=9).texts
+    one = succeed("predict", text_model, "--text", texts[0], "--top=2")
+    assert one == from_stdin(texts[0], "predict", text_model, "--top=2").stdout
+    both = succeed("predict", text_model, "--text", texts[0], "--text", texts[1], "--json")
+    assert [json.loads(line)["row"] for line in both.splitlines()] == [0, 1]
+    said = refuse("predict", text_model, "a bat in a cave")
+    assert "is not a file or folder of texts; to find labels for a text as such" in said
+    assert "exclude each other" in refuse("predict", text_model, "x.csv", "--text", "a")
+
+
+def test_a_closed_stdin_is_a_sentence(text_model):
+    command = f"exec '{sys.executable}' -m polyseme predict '{text_model}' <&-"
+    found = subprocess.run(["sh", "-c", command], capture_output=True, text=True)
+    assert found.returncode == 2
+    assert found.stderr == "polyseme: stdin is closed; give a file as INPUT.\n"
+
+
+# Forms of output
+
+
+def test_predictions_are_written_as_the_ending_says(text_model, new, tmp_path):
+    report = json.loads(succeed("predict", text_model, new, "-o", tmp_path / "a.npz", "--json"))
+    assert report["n_documents"] == 60
+    matrix = sp.load_npz(tmp_path / "a.npz")
+    assert np.load(tmp_path / "a.npz")["ids"].tolist() == [str(i) for i in range(60)]
+    assert report["n_without_label"] == int((np.diff(matrix.indptr) == 0).sum())
+    for ending in ("tsv", "csv", "parquet"):
+        assert succeed("predict", text_model, new, "-o", tmp_path / f"a.{ending}") == ""
+    assert (tmp_path / "a.tsv").read_text() == succeed("predict", text_model, new)
+    as_tsv, as_csv = (
+        list(csv.reader((tmp_path / f"a.{ending}").read_text().splitlines(), delimiter=sign))
+        for ending, sign in (("tsv", "\t"), ("csv", ","))
+    )
+    assert as_tsv == as_csv
+    assert len(as_csv) == 1 + matrix.nnz + report["n_without_label"]
+    table = pytest.importorskip("pyarrow.parquet").read_table(tmp_path / "a.parquet").to_pylist()
+    as_texts = [["" if cell is None else str(cell) for cell in row.values()] for row in table]
+    assert as_texts == as_csv[1:]
+    succeed("predict", text_model, new, "-o", tmp_path / "a.jsonl")
+    assert (tmp_path / "a.jsonl").read_text() == succeed("predict", text_model, new, "--json")
+
+
+def test_an_output_of_another_format_than_its_ending_is_refused(text_model, articles, tmp_path):
+    said = refuse("predict", text_model, articles, "-o", tmp_path / "out.xlsx")
+    assert "the ending .xlsx is not known; use .csv" in said
+
+
+def test_rows_are_counted_through_all_batches_and_scores_are_not_rounded_away(
+    text_model, new, tmp_path, monkeypatch
+):
+    monkeypatch.setattr("polyseme.text.predictions.TEXTS_AT_ONCE", 7)
+    lines = succeed("predict", text_model, new, "--threshold=0", "-k", 2).splitlines()[1:]
+    as_json = succeed("predict", text_model, new, "--threshold=0", "-k", 2, "--json").splitlines()
+    expected = [
+        (str(one["row"]), label["name"], label["score"])
+        for one in map(json.loads, as_json)
+        for label in one["labels"]
+    ]
+    assert [row for row, _, _ in expected] == [str(i) for i in range(60) for _ in range(2)]
+    found = [[row, name, score] for row, _, name, score, *_ in (s.split("\t") for s in lines)]
+    assert [(row, name) for row, name, _ in found] == [(row, name) for row, name, _ in expected]
+    assert [float(score) for *_, score in found] == pytest.approx(
+        [score for *_, score in expected], abs=6e-5
+    )
+
+
+def test_predictions_of_matrices_are_written_as_tsv_too(model, data, tmp_path):
+    succeed("predict", model, data, "-k", 2, "-o", tmp_path / "a.tsv")
+    rows = [line.split("\t") for line in (tmp_path / "a.tsv").read_text().splitlines()[1:]]
+    first = json.loads(succeed("predict", model, data, "-k", 2).splitlines()[0])["labels"]
+    assert [(row, name) for row, _, name, *_ in rows[:2]] == [("0", one["name"]) for one in first]
+
+
+def test_a_terminal_gets_lines_for_people(text_model, new):
+    pty = pytest.importorskip("pty")
+    reader, writer = pty.openpty()
+    command = [sys.executable, "-m", "polyseme", "predict", str(text_model), str(new)]
+    with subprocess.Popen(command, stdout=writer, stderr=subprocess.DEVNULL) as program:
+        os.close(writer)
+        shown = b""
+        try:
+            while block := os.read(reader, 65536):
+                shown += block
+        except OSError:  # how a terminal ends
+            pass
+    os.close(reader)
+    assert program.returncode == 0
+    assert b"\t" not in shown
+    assert b"0  " in shown
+
+
+def test_a_terminal_shows_the_sense_of_a_label_behind_its_name():
+    sense = SuggestedSense(1, "comet, planet")
+    labels = [
+        Suggestion(7, "mercury", 0.91, "http://x/7", sense),
+        Suggestion(8, "moon", 0.5, "http://x/8"),
+    ]
+    predicted = Predicted(0, labels, "no. 7", "A transit.")
+    name, first, second = map(unstyle, for_people(predicted))
+    assert name == "no. 7  A transit.\n"
+    assert first == "   0.91  mercury (comet, planet)  http://x/7\n"
+    assert second == "   0.50  moon  http://x/8\n"
+    lines = "".join(as_tsv([predicted])).splitlines()[1:]
+    assert [line.split("\t")[1:] for line in lines] == [
+        ["no. 7", "mercury", "0.91", "http://x/7", "comet, planet"],
+        ["no. 7", "moon", "0.5", "http://x/8", ""],
+    ]
+    assert json.loads(predicted.as_json())["labels"][0]["sense"] == {
+        "place": 1,
+        "name": "comet, planet",
+    }
