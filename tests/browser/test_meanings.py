@@ -143,3 +143,26 @@ def test_topics_without_a_name_wait_behind_a_button(visit, store):
     expect(chips).to_have_count(1 + n_hidden)
     expect(chips.nth(1)).to_contain_text("gnd:")
     expect(chips.nth(1)).to_be_focused()
+
+
+def test_what_a_vocabulary_says_of_a_topic_is_shown(visit, store):
+    siege = number_of(store, "siege")
+
+    def tell(body):
+        body["other_names"], body["notations"] = ["armoured vehicle"], ["623.4"]
+        body["broader"] = [{"label": siege, "name": "siege", "uri": "http://example.org/siege"}]
+        body["narrower"] = [{"label": None, "name": "light tank", "uri": "http://example.org/l"}]
+
+    page = visit("quality")
+    altered(page, re.compile(f"v1/labels/{number_of(store, 'tank')}"), tell)
+    go_to(page, f"meanings/{number_of(store, 'tank')}")
+    expect(page.locator("#other-names")).to_have_text(
+        "Also called armoured vehicle. Notation 623.4."
+    )
+    related = page.locator(".related")
+    expect(related.locator("dt")).to_have_text(["Broader", "Narrower"])
+    expect(related.get_by_text("light tank")).to_be_visible()
+    assert related.get_by_role("link", name="light tank").count() == 0  # it is no topic
+    related.get_by_role("link", name="siege").click()
+    expect(page.locator("#label h3")).to_have_text("siege")
+    expect(page.locator(".related")).to_have_count(0)

@@ -3,7 +3,7 @@
 import { isCode, isStill, make } from "./dom.js";
 import { quadtree, select, zoom, zoomIdentity } from "./vendor/d3.js";
 
-const MOST_CIRCLES = 4000; // points in sight from which on pixels are drawn instead
+const MOST_CIRCLES = 2000; // points in sight from which on pixels are drawn instead
 const MOST_CAPTIONS = 60, SCANNED = 20_000;
 const MOST_ZOOM = 400, REACH = 14, EDGE = 0.94;
 const CLOSE = 14, IN_SIGHT = 60; // how near a flight goes, and how many topics stay in sight

@@ -2,6 +2,7 @@
 
 import { chosen, debounced, get, latestOnly } from "./api.js";
 import { bar, count, find, isNarrow, make, percent, sure, topicList } from "./dom.js";
+import { inVocabulary } from "./vocabulary.js";
 
 const ALONE = "The training texts have one topic each, so that meanings were told apart by ";
 const EVIDENCE = { text: `${ALONE}their words alone.`, embedding: `${ALONE}the embedding of the texts.` };
@@ -97,6 +98,7 @@ function showTopic(argument, isAsked) {
     find("label").replaceChildren(
       make("h3", { tabindex: "-1" }, label.name),
       make("p", { class: "quiet" }, `${count(label.n_documents, "training text")}.`, label.uri ? ` ${label.uri}` : ""),
+      ...inVocabulary(label),
       ...(label.senses.length ? severalMeanings(label) : oneMeaning(label)),
       ...(label.slots.length ? [make("p", { class: "where" },
         make("a", { href: `#map/${label.slots[0].cluster}/${label.label}` }, "Show on the map"))] : []));
