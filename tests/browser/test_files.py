@@ -40,6 +40,10 @@ def test_files_with_many_texts_become_a_table_that_can_be_saved(visit):
     ]
     assert {"tank"} <= {row["topic"] for row in rows if row["id"] == "a"}
     assert all(row["meaning"] for row in rows if row["topic"] == "tank")
+    page.get_by_role("button", name="a", exact=True).click()  # one of them is opened
+    expect(page.locator("#text")).to_have_value(BATTLE)
+    expect(suggestion(page, "tank")).to_be_in_viewport()
+    expect(page.get_by_role("heading", name="43 texts with their topics")).to_be_attached()
 
 
 def drop(page, name, text, at):

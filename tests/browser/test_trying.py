@@ -252,6 +252,22 @@ def test_one_key_accepts_or_rejects_a_topic_and_goes_on(visit):
     expect(page.locator("#review")).to_be_hidden()
 
 
+def test_decisions_stay_with_their_text_when_another_is_pasted_over_it(visit):
+    page = visit("try")
+    type_text(page, BATTLE)
+    suggested(page, "tank").get_by_role("button", name="accept tank").click()
+    edited = BATTLE + " And more."
+    type_text(page, edited)
+    expect(suggested(page, "tank")).to_have_class(re.compile("accepted"))
+    type_text(page, TEXT)
+    expect(suggested(page, "tank")).not_to_have_class(re.compile("accepted"))
+    expect(page.locator("#review")).to_contain_text("Reviewed: 1 text, 1 topic accepted.")
+    with page.expect_download() as saved:
+        page.locator("#review").get_by_role("button", name="Download").click()
+    (line,) = saved.value.path().read_text(encoding="utf-8").splitlines()
+    assert json.loads(line) == {"text": edited, "labels": ["tank"], "rejected": []}
+
+
 def test_reviewed_texts_are_sent_where_the_server_takes_them(visit):
     def allow(body):
         body["models"][0]["takes_updates"] = True

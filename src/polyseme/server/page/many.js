@@ -86,7 +86,12 @@ function show(found) {
     make("div", { class: "table", tabindex: "0", role: "region", "aria-label": "Texts with their topics" }, make("table", {},
       make("thead", {}, make("tr", {}, ["Text", "Topics"].map((title) => make("th", { scope: "col", class: "words" }, title)))),
       make("tbody", {}, found.slice(0, N_SHOWN).map(({ id, text, topics }) => make("tr", {},
-        make("th", { scope: "row" }, make("strong", {}, id), make("br"), make("span", { class: "quiet" }, text.length > EXCERPT ? `${text.slice(0, EXCERPT)}…` : text)),
+        make("th", { scope: "row" }, make("button", { type: "button", class: "bare open", title: "open this text above", onclick: () => openText(text) }, id), make("br"), make("span", { class: "quiet" }, text.length > EXCERPT ? `${text.slice(0, EXCERPT)}…` : text)),
         make("td", { class: "words" }, topics.length ? make("ul", { class: "plain chips" }, topics.map((one) => make("li", {},
           make("a", { class: "chip", href: `#meanings/${one.label}`, title: one.sense?.name }, one.name, " ", make("span", { class: "quiet figure" }, chosen.hasProbabilities ? percent(one.score) : figure(one.score)))))) : "none")))))));
+}
+
+function openText(text) {
+  tell.useText(text);
+  find("sheet").scrollIntoView({ block: "center" });
 }

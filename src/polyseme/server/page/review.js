@@ -10,8 +10,9 @@ export function begin(told) {
   tell = told;
   ({ changed } = told);
   find("text").addEventListener("input", () => {
-    if (find("text").value.trim() === "") nextDocument();
-    else if (current) current.text = find("text").value;
+    const text = find("text").value;
+    if (text.trim() === "" || (current && isAnother(current.text, text))) nextDocument();
+    else if (current) current.text = text;
   });
 }
 
@@ -24,6 +25,15 @@ export function forget() {
 export function nextDocument() {
   current = null;
   show();
+}
+
+// Whoever pastes another text over one that was decided on did not decide on the new one.
+function isAnother(before, after) {
+  const least = Math.min(before.length, after.length);
+  let start = 0, end = 0;
+  while (start < least && before[start] === after[start]) start += 1;
+  while (end < least - start && before.at(-1 - end) === after.at(-1 - end)) end += 1;
+  return start + end < least / 2;
 }
 
 export const decision = (label) => current?.decisions.get(label)?.decision ?? null;
