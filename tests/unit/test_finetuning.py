@@ -50,10 +50,10 @@ def folder(tmp_path_factory):
     return transformer_folder(tmp_path_factory.mktemp("encoder"), TEXTS)
 
 
-def finetuned(of, how=QUICK, **others):
+def finetuned(of, how=QUICK, run=RUN, **others):
     encoder = load_encoder(str(of))
     documents = Documents(texts=TEXTS)
-    reports = finetune(encoder, documents, TARGETS, TREE, HELD_OUT, how, RUN, **others)
+    reports = finetune(encoder, documents, TARGETS, TREE, HELD_OUT, how, run, **others)
     return encoder, reports
 
 
@@ -115,6 +115,15 @@ def test_a_run_that_was_stopped_goes_on_to_the_same_encoder(
     }
     monkeypatch.setattr(training._Training, "_step", None)  # nothing is left to do
     assert finetuned(folder, folder=tmp_path)[0].key == whole.key
+
+
+@pytest.mark.parametrize("n_threads", [2, 3])
+def test_encoder_and_embeddings_are_the_same_for_any_number_of_threads(folder, n_threads):
+    how, several = replace(QUICK, batch_size=24), replace(RUN, n_threads=n_threads)
+    one, _ = finetuned(folder, how)
+    other, _ = finetuned(folder, how, several)
+    assert one.key == other.key
+    np.testing.assert_array_equal(one.embed(TEXTS, RUN), other.embed(TEXTS, several))
 
 
 def test_in_one_go_only_the_finest_level_is_learned(folder):

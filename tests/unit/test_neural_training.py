@@ -5,6 +5,7 @@ import subprocess
 import sys
 import time
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ import pytest
 from polyseme.backbones.neural.batches import LengthBuckets, by_length
 from polyseme.backbones.neural.checkpoints import read_checkpoint, write_checkpoint
 from polyseme.backbones.neural.device import choose_device, settled
+from polyseme.backbones.neural.dropout import dropout_from
 from polyseme.backbones.neural.library import needed_library
 from polyseme.backbones.neural.losses import LOSSES, binary_cross_entropy, weighted_squared_hinge
 from polyseme.backbones.neural.training import TrainingPlan, train
@@ -32,15 +34,17 @@ class Problem:
             self.y = (self.X @ torch.tensor([1.0, -2.0, 0.5, 0.0, 3.0]) > 0).float()[:, None]
             self.network = torch.nn.Sequential(torch.nn.Dropout(0.2), torch.nn.Linear(5, 1))
 
-    def loss_of(self, rows):
-        return weighted_squared_hinge(self.network(self.X[rows]), self.y[rows])
+    def loss_of(self, rows, seed):
+        with dropout_from(seed):
+            return weighted_squared_hinge(self.network(self.X[rows]), self.y[rows])
 
     def recall(self):
         return float(((self.network(self.X) > 0).float() == self.y).float().mean())
 
     def train(self, plan, **others):
-        with settled(others.pop("run", RUN), 7):
-            return train(self.network, self.loss_of, LENGTHS, plan, RUN, **others)
+        run = others.pop("run", RUN)
+        with settled(run, 7):
+            return train(self.network, self.loss_of, LENGTHS, plan, run, **others)
 
     def weights(self):
         return torch.cat([p.detach().flatten() for p in self.network.parameters()]).numpy()
@@ -63,6 +67,27 @@ def test_the_same_seed_gives_the_same_network():
     np.testing.assert_array_equal(trained(plan)[0].weights(), trained(plan)[0].weights())
 
 
+@pytest.mark.parametrize("n_threads", [2, 3])
+def test_the_network_is_the_same_for_any_number_of_threads(n_threads):
+    plan = TrainingPlan(n_steps=20, learning_rate=0.05)
+    one = trained(plan)[0].weights()
+    several = trained(plan, run=replace(RUN, n_threads=n_threads))[0].weights()
+    np.testing.assert_array_equal(one, several)
+
+
+def test_what_dropout_leaves_out_follows_from_the_seed():
+    values, dropout = torch.ones(40, 50), torch.nn.Dropout(0.25)
+    with dropout_from(1):
+        first, second = dropout(values), dropout(values)
+    with dropout_from(1):
+        assert torch.equal(dropout(values), first)
+        assert torch.equal(dropout(values), second)
+        assert torch.equal(dropout.eval()(values), values)
+    assert not torch.equal(first, second)
+    assert first.unique().tolist() == pytest.approx([0, 4 / 3])
+    assert (first == 0).float().mean() == pytest.approx(0.25, abs=0.03)
+
+
 @pytest.mark.parametrize("stopped_after", [1, 4, 9])
 def test_a_resumed_training_comes_to_the_same_end(tmp_path, stopped_after):
     plan = TrainingPlan(n_steps=12, learning_rate=0.05, check_every=3, patience=99, save_every=0)
@@ -73,12 +98,12 @@ def test_a_resumed_training_comes_to_the_same_end(tmp_path, stopped_after):
 
     problem, n_calls = Problem(), 0
 
-    def loss_of(rows):
+    def loss_of(rows, seed):
         nonlocal n_calls
         n_calls += 1
         if n_calls > stopped_after * 4:  # four pieces a step
             raise StoppedError
-        return Problem.loss_of(problem, rows)
+        return Problem.loss_of(problem, rows, seed)
 
     problem.loss_of = loss_of
     file = tmp_path / "training.safetensors"
@@ -136,11 +161,11 @@ def test_when_memory_runs_out_fewer_documents_are_computed_at_once_and_it_is_sai
     problem = Problem()
     sizes = []
 
-    def loss_of(rows):
+    def loss_of(rows, seed):
         sizes.append(len(rows))
         if len(rows) > 4:
             raise RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried too much")
-        return Problem.loss_of(problem, rows)
+        return Problem.loss_of(problem, rows, seed)
 
     problem.loss_of = loss_of
     with pytest.warns(UserWarning, match="memory ran out .* 4 documents are computed at once"):
@@ -151,14 +176,14 @@ def test_when_memory_runs_out_fewer_documents_are_computed_at_once_and_it_is_sai
 
 def test_another_error_is_not_taken_for_a_lack_of_memory():
     problem = Problem()
-    problem.loss_of = lambda rows: problem.network(torch.zeros(2, 9)).sum()
+    problem.loss_of = lambda rows, seed: problem.network(torch.zeros(2, 9)).sum()
     with pytest.raises(RuntimeError, match="shapes cannot be multiplied"):
         problem.train(TrainingPlan(n_steps=1))
 
 
 def test_a_loss_beyond_all_numbers_is_told_in_one_sentence():
     problem = Problem()
-    problem.loss_of = lambda rows: problem.network(problem.X[rows]).sum() * float("inf")
+    problem.loss_of = lambda rows, seed: problem.network(problem.X[rows]).sum() * float("inf")
     with pytest.raises(ValueError, match="lower the learning rate"):
         problem.train(TrainingPlan(n_steps=1))
 
@@ -270,7 +295,7 @@ from polyseme.backbones.neural.device import settled
 from polyseme.backbones.neural.training import TrainingPlan, train
 from polyseme.machine.run import Run
 network = torch.nn.Sequential(*[torch.nn.Linear(512, 512) for _ in range(80)])
-def loss_of(rows):
+def loss_of(rows, seed):
     print("learning", flush=True)
     return network(torch.randn(256 * len(rows), 512)).square().mean()
 try:

@@ -14,7 +14,6 @@ import numpy as np
 import numpy.typing as npt
 
 from polyseme.backbones.attention.outputs import Outputs
-from polyseme.backbones.attention.pieces import in_pieces, one_by_one
 from polyseme.backbones.attention.reading import Reader, Reading
 from polyseme.backbones.attention.start import start_below
 from polyseme.backbones.attention.words import WordRows
@@ -22,6 +21,7 @@ from polyseme.backbones.neural.checkpoints import read_checkpoint, write_checkpo
 from polyseme.backbones.neural.device import settled
 from polyseme.backbones.neural.library import needed_library
 from polyseme.backbones.neural.losses import binary_cross_entropy
+from polyseme.backbones.neural.side_by_side import one_by_one
 from polyseme.backbones.neural.together import agreed
 from polyseme.backbones.neural.training import TrainingPlan, train
 from polyseme.machine.processes import is_main_process
@@ -101,7 +101,6 @@ class _Learning:
         self.plan = TrainingPlan(
             n_steps=n_steps,
             batch_size=batch_size,
-            at_once=batch_size,
             learning_rate=how.learning_rate,
             weight_decay=0.0,
             longest_gradient=5.0,
@@ -120,30 +119,30 @@ class _Learning:
             start_below(
                 self.network, above.network, self.words, self.outputs, self.known, self.run
             )
-        with in_pieces(self.network, self.loss_of, self.run.n_threads) as loss_of_batch:
-            outcome = train(
-                self.network,
-                lambda rows: loss_of_batch(self.known[rows]),
-                self.words.lengths[self.known],
-                self.plan,
-                _counting_outputs(self.run, self.outputs.n_outputs, self.plan.n_steps),
-                recall=self.recall if len(self.looked_at) else None,
-                checkpoint=partial,
-                parameters=self._groups(),
-            )
+        outcome = train(
+            self.network,
+            self.loss_of,
+            self.words.lengths[self.known],
+            self.plan,
+            _counting_outputs(self.run, self.outputs.n_outputs, self.plan.n_steps),
+            recall=self.recall if len(self.looked_at) else None,
+            checkpoint=partial,
+            parameters=self._groups(),
+        )
         if finished is not None:
             write_checkpoint(finished, self.network.state_dict(), asdict(outcome))
         if partial is not None and is_main_process():
             partial.unlink(missing_ok=True)
 
-    def loss_of(self, rows: Integers, chance: npt.NDArray[np.float64]) -> Any:
-        """Return the mean loss of documents, each with a random number for what is left out."""
-        device = self.network.bias.device
+    def loss_of(self, places: Integers, seed: int) -> Any:
+        """Return the mean loss of some of the known documents."""
+        device, rows = self.network.bias.device, self.known[places]
+        chance = np.random.default_rng(seed).random(len(rows))
         words, candidates, targets, is_candidate = (
             None if array is None else self.torch.from_numpy(array).to(device)
             for array in (self.words.padded(rows), *self.outputs.of(rows, chance))
         )
-        logits = self.network(words, candidates, seed=int(chance[0] * 2**53))
+        logits = self.network(words, candidates, seed=seed)
         return binary_cross_entropy(logits, targets, is_candidate)
 
     def recall(self) -> float:

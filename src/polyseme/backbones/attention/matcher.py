@@ -10,11 +10,11 @@ import numpy.typing as npt
 
 from polyseme.backbones.attention.learning import learn_outputs
 from polyseme.backbones.attention.outputs import Outputs
-from polyseme.backbones.attention.pieces import one_by_one
 from polyseme.backbones.attention.reading import DocumentsWithReader, Reader, Reading
 from polyseme.backbones.attention.words import Vocabulary, WordRows, texts_of
 from polyseme.backbones.attention.work import levels_with_networks
 from polyseme.backbones.neural.library import needed_library
+from polyseme.backbones.neural.side_by_side import one_by_one
 from polyseme.backbones.protocols import ModelShape
 from polyseme.backbones.tasks import MatchingTask
 from polyseme.files.stored_model import StoredModel

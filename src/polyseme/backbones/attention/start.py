@@ -11,10 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from polyseme.backbones.attention.outputs import Outputs
-from polyseme.backbones.attention.pieces import one_by_one
 from polyseme.backbones.attention.words import WordRows
 from polyseme.backbones.neural.library import needed_library
 from polyseme.backbones.neural.linear_start import start_of_head
+from polyseme.backbones.neural.side_by_side import one_by_one
 from polyseme.inputs.sparse_rows import SparsePattern
 from polyseme.machine.run import Run
 

@@ -18,6 +18,7 @@ from polyseme.backbones.neural.checkpoints import below, read_checkpoint, write_
 from polyseme.backbones.neural.device import mixed_precision
 from polyseme.backbones.neural.library import needed_library
 from polyseme.backbones.neural.optimizer import Optimizer
+from polyseme.backbones.neural.side_by_side import PIECE, Apply, side_by_side
 from polyseme.backbones.neural.together import agreed, own_part, same_weights, summed
 from polyseme.machine.processes import is_main_process
 from polyseme.machine.run import Run
@@ -25,7 +26,6 @@ from polyseme.machine.run import Run
 __all__ = ["Outcome", "TrainingPlan", "is_lack_of_memory", "train"]
 
 Integers = npt.NDArray[np.int64]
-AT_ONCE_ON_CPU = 8  # documents; more are no quicker there, and Ctrl-C waits for as many
 SECONDS_BETWEEN_WORDS = 0.5
 
 
@@ -42,6 +42,9 @@ class TrainingPlan:
     at_once : int or None
         Documents that are computed at once; the gradients of a batch add up. By default all of
         the batch, and 8 on a CPU. Halved, with a warning, when memory runs out.
+    side_by_side : bool
+        Whether threads of a CPU may compute pieces of a batch side by side. The network is then
+        the same for any number of them, if the loss takes its chance from the seed it is given.
     learning_rate, weight_decay : float
     warm_up : float
         Share of the steps in which the learning rate grows; it falls to 0 in the others.
@@ -60,6 +63,7 @@ class TrainingPlan:
     n_steps: int
     batch_size: int = 32
     at_once: int | None = None
+    side_by_side: bool = True
     learning_rate: float = 5e-5
     weight_decay: float = 0.01
     warm_up: float = 0.1
@@ -104,7 +108,7 @@ class Outcome:
 
 def train(
     network: Any,
-    loss_of: Callable[[Integers], Any],
+    loss_of: Callable[[Integers, int], Any],
     lengths: Integers,
     plan: TrainingPlan,
     run: Run,
@@ -124,7 +128,7 @@ def train(
     network : torch.nn.Module
         On the device that it is to be trained on.
     loss_of : callable
-        From numbers of documents to the mean loss over these.
+        From numbers of documents, and a seed for what is random, to the mean loss over these.
     lengths : ndarray of int64, shape (n_documents,)
         Tokens of each document, to put documents of like length together.
     plan : TrainingPlan
@@ -142,14 +146,17 @@ def train(
     """
     with _interruptible(network):
         training = _Training(network, loss_of, lengths, plan, run, recall, checkpoint, parameters)
-        return training.go()
+        with side_by_side(training.n_threads) as training.apply:
+            return training.go()
 
 
 class _Training:
+    apply: Apply = map
+
     def __init__(
         self,
         network: Any,
-        loss_of: Callable[[Integers], Any],
+        loss_of: Callable[[Integers, int], Any],
         lengths: Integers,
         plan: TrainingPlan,
         run: Run,
@@ -164,11 +171,13 @@ class _Training:
         self.batches = LengthBuckets(lengths, min(plan.batch_size, len(lengths)), run.seed)
         if parameters is None:
             parameters = [{"params": [p for p in network.parameters() if p.requires_grad]}]
+        self.moved = [parameter for group in parameters for parameter in group["params"]]
         self.optimizer = Optimizer(parameters, plan.learning_rate, plan.weight_decay)
         self.chance = self.torch.initial_seed()
         self.device = next(network.parameters()).device
         on_cpu = self.device.type == "cpu"
-        at_once = plan.at_once or (AT_ONCE_ON_CPU if on_cpu else plan.batch_size)
+        at_once = plan.at_once or (PIECE if on_cpu else plan.batch_size)
+        self.n_threads = run.n_threads if on_cpu and plan.side_by_side else 1
         self.outcome = Outcome(at_once=min(at_once, plan.batch_size))
         self.best: dict[str, Any] = {}
         self.n_worse = 0
@@ -234,14 +243,20 @@ class _Training:
         """Compute this process' part of a batch, piece by piece."""
         self.optimizer.forget_gradients()
         own, total = own_part(len(rows)), 0.0
-        for first in range(own.start, own.stop, self.outcome.at_once):
+
+        def compute(first: int) -> tuple[float, tuple[Any, ...]]:
             piece = rows[first : min(first + self.outcome.at_once, own.stop)]
             # Chance belongs to a place in the training, whoever computes it and after what.
-            self.torch.manual_seed(hash((self.chance, self.outcome.n_steps, first)) % 2**63)
+            seed = hash((self.chance, self.outcome.n_steps, first)) % 2**63
             with mixed_precision(self.device, self.plan.precision):
-                loss = self.loss_of(piece) * (len(piece) / len(rows))
-            loss.backward()
-            total += float(loss.detach())
+                loss = self.loss_of(piece, seed) * (len(piece) / len(rows))
+            gradients = self.torch.autograd.grad(loss, self.moved, allow_unused=True)
+            return float(loss.detach()), gradients
+
+        firsts = range(own.start, own.stop, self.outcome.at_once)
+        for loss, gradients in self.apply(compute, firsts):  # added up in one order
+            total += loss
+            _add_up(self.moved, gradients)
         return total
 
     def _look(self) -> None:
@@ -311,7 +326,7 @@ class _Training:
     def _identity(self) -> dict[str, Any]:
         """Return what a checkpoint must be of, as JSON has it."""
         how = asdict(self.plan)
-        del how["save_every"], how["at_once"]
+        del how["save_every"], how["at_once"], how["side_by_side"]
         lengths = self.batches.lengths
         return {
             **how,
@@ -319,6 +334,19 @@ class _Training:
             "n_documents": len(lengths),
             "n_tokens": int(lengths.sum()),
         }
+
+
+def _add_up(parameters: list[Any], gradients: tuple[Any, ...]) -> None:
+    """Add gradients to those that parameters have already."""
+    for parameter, gradient in zip(parameters, gradients, strict=True):
+        if gradient is None:
+            continue
+        if parameter.grad is None:
+            parameter.grad = gradient
+        elif gradient.is_sparse:
+            parameter.grad = parameter.grad + gradient
+        else:
+            parameter.grad += gradient
 
 
 @contextmanager

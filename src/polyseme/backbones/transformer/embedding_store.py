@@ -7,6 +7,7 @@ import secrets
 import tempfile
 import weakref
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -80,6 +81,8 @@ class EmbeddingStore:
                 block = missing[first : first + TEXTS_AT_ONCE]
                 own = [unknown[digest] for digest in block]
                 told = run.counting_from(n_known + first)
+                if len(block) == 1:  # the only one that threads would share, and round otherwise
+                    told = replace(told, n_threads=1)
                 self._add(block, encoded_together(self._encoder.embed, own, told))
             if run.progress is not None:
                 run.progress(len(texts))

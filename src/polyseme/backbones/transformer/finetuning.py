@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass
+from contextlib import nullcontext
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ import numpy.typing as npt
 
 from polyseme.backbones.neural.checkpoints import below, read_checkpoint, write_checkpoint
 from polyseme.backbones.neural.device import settled
+from polyseme.backbones.neural.dropout import dropout_from
 from polyseme.backbones.neural.library import needed_library
 from polyseme.backbones.neural.linear_start import empty_head, start_of_head
 from polyseme.backbones.neural.losses import LOSSES
@@ -193,6 +195,9 @@ class _FineTuning:
         self.known = np.flatnonzero(has_both & ~is_held_out)
         self.looked_at = np.flatnonzero(has_both & is_held_out)[:MOST_LOOKED_AT]
         self.lengths = lengths
+        # What is computed twice, to save memory, must be left out twice: torch sees to that only
+        # where chance is its own.
+        self.is_side_by_side = encoder.device.type == "cpu" and not how.saves_memory
         self.folder = None if folder is None else folder / f"finetuning-{self._identity()}"
 
     def go(self) -> list[LevelReport]:
@@ -236,7 +241,9 @@ class _FineTuning:
         partial = None if done is None else done.with_name(f"level-{level}.partial.safetensors")
         start = None if done is None else done.with_name(f"level-{level}.start.safetensors")
         recall = self._recall_of(head, targets) if len(self.looked_at) else None
-        with settled(self.run, STREAM, level):
+        # Threads work on documents side by side; within torch each is alone.
+        inner = replace(self.run, n_threads=1) if self.is_side_by_side else self.run
+        with settled(inner, STREAM, level):
             before = self._start(head, targets, recall, start)
             with learning(
                 self.encoder,
@@ -273,9 +280,12 @@ class _FineTuning:
         loss = LOSSES[how.loss]
         device = self.encoder.device
 
-        def loss_of(places: Integers) -> Any:
+        def loss_of(places: Integers, seed: int) -> Any:
             rows = self.known[places]
-            vectors = self.encoder.pooled([self.tokens[row] for row in rows])
+            if not self.is_side_by_side:
+                torch.manual_seed(seed)
+            with dropout_from(seed) if self.is_side_by_side else nullcontext():
+                vectors = self.encoder.pooled([self.tokens[row] for row in rows])
             mistaken = None
             if not candidates.are_all:
                 with torch.no_grad():
@@ -295,6 +305,7 @@ class _FineTuning:
         plan = TrainingPlan(
             n_steps=n_steps,
             batch_size=how.batch_size,
+            side_by_side=self.is_side_by_side,
             learning_rate=how.learning_rate,
             check_every=max(1, n_steps // N_LOOKS) if recall is not None else 0,
             patience=how.patience,

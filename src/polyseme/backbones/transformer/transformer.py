@@ -8,6 +8,7 @@ import socket
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -18,6 +19,7 @@ import numpy.typing as npt
 
 from polyseme.backbones.neural.device import choose_device, computing, mixed_precision
 from polyseme.backbones.neural.library import needed_library
+from polyseme.backbones.neural.side_by_side import PIECE, asked_in_pieces
 from polyseme.backbones.neural.training import is_lack_of_memory
 from polyseme.backbones.transformer.static_table import restored_tokens
 from polyseme.backbones.transformer.tokens import Tokens
@@ -27,7 +29,7 @@ from polyseme.machine.run import Run
 __all__ = ["POOLINGS", "TransformerEncoder", "pool"]
 
 POOLINGS = ("mean", "first")
-AT_ONCE = {"cpu": 32, "cuda": 256}
+AT_ONCE = 256  # texts, on a GPU
 
 Floats = npt.NDArray[np.float32]
 TokenLists = Sequence[npt.NDArray[np.int32]]
@@ -140,30 +142,38 @@ class TransformerEncoder:
         lengths = np.array([len(one) for one in tokens], dtype=np.int64)
         is_training = self.network.training
         self.network.eval()
-        at_once = AT_ONCE.get(self.device.type, AT_ONCE["cuda"])
         order = np.argsort(-lengths, kind="stable")[: np.count_nonzero(lengths)]
-        n_done = 0
         try:
-            with computing(run):
-                while n_done < len(order):
-                    rows = order[n_done : n_done + at_once]
-                    try:
-                        pooled = self.pooled([tokens[row] for row in rows])
-                    except (RuntimeError, MemoryError) as error:
-                        if not is_lack_of_memory(error) or at_once == 1:
-                            raise
-                        at_once = max(1, at_once // 2)
-                        warnings.warn(
-                            f"memory ran out; from now on {at_once} texts are computed at once.",
-                            stacklevel=2,
-                        )
-                        continue
-                    found[rows] = pooled.float().cpu().numpy()
-                    n_done += len(rows)
-                    if run.progress is not None:
-                        run.progress(n_done)
+            if len(order):
+                found[order] = self._computed([tokens[row] for row in order], run)
         finally:
             self.network.train(is_training)
+        return found
+
+    def _computed(self, tokens: TokenLists, run: Run) -> Floats:
+        """Return the embeddings of texts that have tokens; in small pieces if memory runs out."""
+        if len(tokens) == 1:  # whoever asks about one text waits for it: all threads
+            with computing(run):
+                return self._asked(tokens)
+        on_cpu = self.device.type == "cpu"
+        at_once, run = (PIECE, run) if on_cpu else (AT_ONCE, replace(run, n_threads=1))
+        while True:
+            try:
+                return np.concatenate(
+                    asked_in_pieces(
+                        len(tokens), at_once, lambda piece: self._asked(tokens[piece]), run
+                    )
+                )
+            except (RuntimeError, MemoryError) as error:
+                if not is_lack_of_memory(error) or at_once == 1:
+                    raise
+            at_once = max(1, at_once // 2)
+            warnings.warn(
+                f"memory ran out; from now on {at_once} texts are computed at once.", stacklevel=4
+            )
+
+    def _asked(self, tokens: TokenLists) -> Floats:
+        found: Floats = self.pooled(tokens).float().cpu().numpy()
         return found
 
     def pooled(self, tokens: TokenLists) -> Any:
