@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import warnings
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -46,7 +47,7 @@ class Tokens:
                 )
             self._tokenizer.enable_truncation(max_tokens)
 
-    @property
+    @cached_property
     def pad(self) -> int:
         """The token that fills short rows up."""
         padding = json.loads(self.described).get("padding")
