@@ -10,15 +10,17 @@
 - `training.train(network, loss_of, lengths, plan, run, recall=, checkpoint=)`: AdamW with warm-up
   and decay by a `training.TrainingPlan`; batches in pieces, halved when memory runs out; stops
   early by held-out recall and keeps the best; goes on from a checkpoint to the same result.
+- `side_by_side.asked_in_pieces`, `one_by_one`: ask a network about many documents, by threads that
+  have some documents each; `dropout.dropout_from(seed)`: chance for a loss that threads compute.
 - `checkpoints.write_checkpoint`, `read_checkpoint`: tensors and JSON in one safetensors file.
 
 A whole training looks like this::
 
     device = choose_device("auto")
     network.to(device)
-    with settled(run, STREAM_OF_MINE):
+    with settled(replace(run, n_threads=1), STREAM_OF_MINE):
         outcome = train(network, loss_of, lengths, TrainingPlan(n_steps=600), run, recall=recall)
 
-On a CPU the same seed gives the same network; with another number of threads sums may be rounded
-otherwise within torch, so that weights then agree in most digits and not in all.
+On a CPU the same seed gives the same network for any number of threads, as long as torch has one
+thread (above) and `loss_of(rows, seed)` takes all chance from its seed.
 """
