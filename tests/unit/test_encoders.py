@@ -228,6 +228,14 @@ def test_an_embedding_is_computed_once(tmp_path):
     assert len(again) == 3
 
 
+def test_what_one_store_keeps_another_finds_that_was_open_before(tmp_path):
+    encoder = Counted()
+    one, other = EmbeddingStore(encoder, tmp_path), EmbeddingStore(encoder, tmp_path)
+    one.embed(["a", "bb"], RUN)
+    np.testing.assert_array_equal(other.embed(["bb", "ccc"], RUN)[:, 0], [2, 3])
+    assert sorted(encoder.asked) == ["a", "bb", "ccc"]
+
+
 def test_other_weights_have_other_embeddings(tmp_path):
     EmbeddingStore(Counted(), tmp_path).embed(["a"], RUN)
     other = Counted()

@@ -53,8 +53,8 @@ class EmbeddingStore:
         self._folder = folder / encoder.key
         self._place: dict[bytes, tuple[int, int]] = {}
         self._files: list[Floats] = []
-        for name in agreed(sorted(path.name for path in self._folder.glob("*.safetensors"))):
-            self._open(self._folder / name)
+        self._opened: set[str] = set()
+        self._open_new_files()
 
     def __len__(self) -> int:
         """Return how many texts are known."""
@@ -74,6 +74,8 @@ class EmbeddingStore:
                 for digest, text in zip(digests, texts, strict=True)
                 if digest not in self._place
             }
+            if unknown and self._open_new_files():  # another store of these weights wrote some
+                unknown = {one: text for one, text in unknown.items() if one not in self._place}
             # Texts of like length together: there is less padding within a block.
             missing = sorted(unknown, key=lambda digest: -len(unknown[digest]))
             n_known = len(texts) - len(missing)
@@ -116,7 +118,15 @@ class EmbeddingStore:
         finally:
             beside.unlink(missing_ok=True)
 
+    def _open_new_files(self) -> bool:
+        there = agreed(sorted(path.name for path in self._folder.glob("*.safetensors")))
+        new = [name for name in there if name not in self._opened]
+        for name in new:
+            self._open(self._folder / name)
+        return bool(new)
+
     def _open(self, file: Path) -> None:
+        self._opened.add(file.name)
         try:
             arrays = map_arrays(file, file.stat().st_size)
             keys, vectors = arrays["texts"], arrays["vectors"]
