@@ -166,6 +166,7 @@ def test_folds_cost_nearly_a_matcher_each_and_less_than_the_data_again():
 # Senses
 
 
+@pytest.mark.slow
 def test_senses_cost_what_they_are_looked_for_in_and_nothing_if_they_are_not():
     data = two_senses(8, n_documents=400)
     seconds = {

@@ -55,6 +55,7 @@ def test_documents_without_labels_or_features_are_no_trouble():
     assert found.total_seconds.about >= 0
 
 
+@pytest.mark.slow
 def test_the_estimate_counts_the_folds():
     data = two_senses(n_documents=200)
     model = XRLinear(max_leaf_size=8, n_jobs=1, verbose=0, match_folds=50)
@@ -90,6 +91,7 @@ def test_the_peak_is_that_of_the_whole_process_with_what_was_there_before(monkey
     assert 10**12 < found.peak_bytes.low < found.peak_bytes.high < 10**12 + 10**5
 
 
+@pytest.mark.slow
 def test_the_names_of_labels_count_for_the_size_of_the_model():
     data = two_senses(n_documents=50)
     names = [f"label {i}" for i in range(data.Y.shape[1])]

@@ -246,6 +246,7 @@ def test_a_cell_that_does_not_fit_is_skipped_with_the_reason_and_tried_later(
     assert len(again.ran) == 4
 
 
+@pytest.mark.slow
 def test_the_guard_estimates_once_for_settings_that_need_the_same(problem, monkeypatch):
     asked = []
     estimate = memory_guard.estimate_training

@@ -85,6 +85,7 @@ def test_an_encoder_does_not_learn_from_held_out_documents(folder, monkeypatch):
     assert keys[0] == keys[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stopped_in", [1, 2])
 def test_a_run_that_was_stopped_goes_on_to_the_same_encoder(
     folder, tmp_path, monkeypatch, stopped_in
@@ -117,6 +118,7 @@ def test_a_run_that_was_stopped_goes_on_to_the_same_encoder(
     assert finetuned(folder, folder=tmp_path)[0].key == whole.key
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_threads", [2, 3])
 def test_encoder_and_embeddings_are_the_same_for_any_number_of_threads(folder, n_threads):
     how, several = replace(QUICK, batch_size=24), replace(RUN, n_threads=n_threads)
@@ -137,6 +139,7 @@ def test_levels_of_a_few_nodes_are_passed_over():
     assert levels_to_learn(LabelTree(), FineTuning()) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "others",
     [
@@ -160,6 +163,7 @@ def test_every_way_to_learn_gives_a_plain_encoder_that_knows_more(folder, others
     np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, rtol=1e-3)
 
 
+@pytest.mark.slow
 def test_documents_without_words_or_labels_are_borne(folder):
     encoder = load_encoder(str(folder))
     texts = ["", *TEXTS[1:20]]

@@ -152,6 +152,7 @@ def test_new_labels_get_clusters_in_each_tree():
         assert (grown.clusters_.take(own).copies[new] > 0).all()
 
 
+@pytest.mark.slow
 def test_the_cost_of_a_forest_is_estimated():
     one, three = (
         polyseme.estimate_training(XRLinear(**HOW, n_trees=n), DATA.X, DATA.Y) for n in (1, 3)

@@ -122,6 +122,7 @@ def test_every_tree_has_an_estimate(tree):
     assert found.model_bytes.about > 0
 
 
+@pytest.mark.slow
 def test_a_hierarchy_has_an_estimate():
     hierarchy = LabelHierarchy.from_nested(named(GROUPS))
     found = estimate_training(plain(), DATA.X, DATA.Y, label_names=NAMES, hierarchy=hierarchy)

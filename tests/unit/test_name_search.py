@@ -86,6 +86,7 @@ def test_a_name_is_found_whole_however_many_contain_it(monkeypatch):
     assert len(search.find("a")) == 3
 
 
+@pytest.mark.slow
 @examples(100)
 @given(st.lists(st.text(max_size=6), max_size=8), st.text(min_size=1, max_size=3))
 def test_all_names_with_the_typed_letters_inside_are_found(names, typed):

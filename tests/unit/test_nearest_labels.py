@@ -173,6 +173,7 @@ def test_without_the_extra_it_is_said_how_to_get_it(monkeypatch, data):
         NearestLabels(**BARE).fit(data.X, data.Y)
 
 
+@pytest.mark.slow
 def test_what_it_takes_can_be_estimated(data):
     found = estimate_training(NearestLabels(**BARE), data.X, data.Y)
     assert found.total_seconds.about > 0

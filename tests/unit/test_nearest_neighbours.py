@@ -86,6 +86,7 @@ def test_in_partitions_most_neighbours_are_still_found(data):
     assert parts.score(data.X_test, data.Y_test) > 0.85
 
 
+@pytest.mark.slow
 def test_partitions_and_graphs_are_saved(tmp_path, monkeypatch, data):
     monkeypatch.setattr(index_module, "FEW", 20)
     trained = NearestNeighbours(partition_size=300, verbose=0).fit(data.X, data.Y)
@@ -192,11 +193,13 @@ def test_a_damaged_model_is_refused(tmp_path, model):
 # Where it is used
 
 
+@pytest.mark.slow
 def test_what_it_takes_can_be_estimated(data):
     found = estimate_training(NearestNeighbours(**BARE), data.X, data.Y)
     assert found.total_seconds.about > 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["nearest-neighbours", "nearest-labels"])
 def test_the_command_line_knows_it(method, tmp_path, data):
     from polyseme.cli import main

@@ -223,6 +223,7 @@ def test_an_update_gives_what_a_training_with_all_documents_gives(data):
     assert_same_answers(grown, OneVsRest(**BARE).fit(data.X, sp.csr_array(Y)), data.X_test)
 
 
+@pytest.mark.slow
 def test_its_cost_is_estimated(data):
     assert estimate_training(OneVsRest(verbose=0), data.X, data.Y).n_labels == 40
 

@@ -151,6 +151,7 @@ def test_an_encoder_can_be_sent_to_another_process(encoder):
 # Models
 
 
+@pytest.mark.slow
 def test_a_quantized_model_suggests_nearly_the_same_and_leaves_the_first_alone(text_model):
     before = text_model.suggest(TEST.texts, limit=1, threshold=0)
     for precision, least in (("float32", 0.95), ("int8", 0.9)):
@@ -179,6 +180,7 @@ print("torch" in sys.modules, "transformers" in sys.modules)
     assert done.stdout.splitlines() == [expected, "False False"], done.stderr
 
 
+@pytest.mark.slow
 def test_members_of_an_ensemble_are_quantized_and_tables_stay(folders):
     members = [(folders["static"], "both"), (folders["transformer"], "both")]
     documents = polyseme.inputs.documents.Documents(texts=CORPUS.texts[:60])

@@ -200,6 +200,7 @@ def convolution():
     return deep("convolution", most_at_once=4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", reading_words.READINGS)
 def test_a_level_that_is_too_wide_is_learned_below_the_one_above(kind):
     # The upper network makes topics of one node alike; the lower takes long to part them again.

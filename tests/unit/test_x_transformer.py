@@ -159,6 +159,7 @@ def test_what_came_of_fine_tuning_is_told(finetuned, static):
     assert "Encoding texts" in finetuned.phase_seconds_
 
 
+@pytest.mark.slow
 def test_a_second_training_computes_no_embedding_again(folders, data, tmp_path, monkeypatch):
     how = {**HOW, **BARE, **QUICK, "work_folder": str(tmp_path)}
     first = XTransformer(folders["transformer"], **how).fit(data[0], CORPUS.labels)
@@ -175,6 +176,7 @@ def test_a_second_training_computes_no_embedding_again(folders, data, tmp_path, 
     same(again, first, data[1])
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_model(folders, data, finetuned):
     again = XTransformer(folders["transformer"], **HOW, **QUICK, **BARE)
     same(again.fit(data[0], CORPUS.labels), finetuned, data[1])
@@ -268,6 +270,7 @@ def test_a_long_text_is_cut_and_that_is_said(text_model):
         text_model.suggest([long])
 
 
+@pytest.mark.slow
 def test_an_estimate_counts_fine_tuning_and_encoding(folders, data):
     model = XTransformer(folders["transformer"], **HOW, **{**QUICK, "n_steps": 400})
     found = polyseme.estimate_training(model, data[0], CORPUS.labels)
