@@ -1,10 +1,12 @@
 """Encoders: read from folders without a network and without pickles, stored, kept on disk."""
 
 import json
+import shutil
 import warnings
 
 import numpy as np
 import pytest
+from safetensors.numpy import load_file, save_file
 
 from polyseme.backbones.transformer.embedding_store import EmbeddingStore
 from polyseme.backbones.transformer.encoders import load_encoder, restore_encoder
@@ -161,6 +163,53 @@ def test_pickled_weights_are_refused(tmp_path):
     (tmp_path / "config.json").write_text('{"model_type": "bert"}')
     with pytest.raises(ValueError, match=r"pytorch_model.bin\) are pickled.*convert"):
         load_encoder(str(tmp_path))
+
+
+def with_changed(of, folder, config=None, weights=None):
+    """Copy the folder of a transformer, and change its description or its weights."""
+    shutil.copytree(of, folder)
+    described = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps({**described, **(config or {})}))
+    if weights is not None:
+        arrays = load_file(folder / "model.safetensors")
+        save_file(weights(arrays), folder / "model.safetensors", metadata={"format": "pt"})
+    return str(folder)
+
+
+def test_weights_that_are_missing_are_not_made_up(folders, tmp_path):
+    place = with_changed(folders["transformer"], tmp_path / "e", {"num_hidden_layers": 3})
+    with pytest.raises(ValueError, match=r"lacks \d+ of the weights .* such as encoder.layer.2"):
+        load_encoder(place)
+
+
+def test_weights_of_another_shape_are_refused_in_a_sentence(folders, tmp_path):
+    place = with_changed(folders["transformer"], tmp_path / "e", {"intermediate_size": 48})
+    with pytest.raises(ValueError, match=r"the folder .* does not hold an encoder"):
+        load_encoder(place)
+
+
+def test_weights_that_are_no_numbers_are_refused_by_name(folders, tmp_path):
+    name = "embeddings.word_embeddings.weight"
+    place = with_changed(
+        folders["transformer"],
+        tmp_path / "e",
+        weights=lambda own: {**own, name: own[name] * np.nan},
+    )
+    with pytest.raises(ValueError, match=f"the weights {name} of the encoder .* not all finite"):
+        load_encoder(place)
+
+
+def test_a_transformer_without_its_tokenizer_is_refused(folders, tmp_path):
+    place = with_changed(folders["transformer"], tmp_path / "e")
+    for file in tmp_path.glob("e/*token*"):
+        file.unlink()
+    with pytest.raises(ValueError, match=r"tokenizer"):
+        load_encoder(place)
+
+
+def test_an_encoder_without_a_name_is_refused():
+    with pytest.raises(ValueError, match="the encoder has no name"):
+        load_encoder("")
 
 
 def test_a_folder_without_weights_is_refused(tmp_path):

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -202,3 +206,24 @@ def test_parts_that_do_not_fit_together_are_refused():
     ]:
         with pytest.raises(ValueError, match=message):
             LinearWeights.join(parts, np.array(part_of_cluster))
+
+
+HASHED = """
+import sys
+from polyseme import TextModel
+from polyseme.demo import make_corpus
+corpus = make_corpus(400, seed=0)
+TextModel(verbose=0).fit(corpus.texts, corpus.labels).save(sys.argv[1])
+"""
+
+
+@pytest.mark.slow
+def test_a_model_does_not_depend_on_the_order_in_which_a_process_keeps_sets(tmp_path):
+    stored = []
+    for seed in ("1", "2"):
+        place = tmp_path / seed
+        command = [sys.executable, "-c", HASHED, str(place)]
+        subprocess.run(command, check=True, env={**os.environ, "PYTHONHASHSEED": seed})
+        stored.append([file.read_bytes() for file in sorted(place.glob("*.safetensors"))])
+    assert len(stored[0]) == 2
+    assert stored[0] == stored[1]

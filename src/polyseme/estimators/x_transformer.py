@@ -158,7 +158,11 @@ class XTransformer(EncodingTexts):
         "precision": one_of(*PRECISIONS),
         "device": instance_of(str),
         "work_folder": NONE | instance_of(str),
-        "ensemble": NONE | Constraint("a list of (encoder, label features)", _are_members),
+        "ensemble": NONE
+        | Constraint(
+            f"a list of (encoder, label features), these one of {', '.join(LABEL_FEATURES)}",
+            _are_members,
+        ),
         "average": one_of(*AVERAGES),
     }
     changed_at_will: ClassVar[Sequence[str]] = (

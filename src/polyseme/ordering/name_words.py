@@ -59,7 +59,8 @@ class NameWords:
         if label_names is None or feature_names is None:
             return None
         number_of: dict[str, int] = {}
-        found = [_beginnings(name) for name in label_names]
+        # Sorted: the order of a set is another one in every process.
+        found = [sorted(_beginnings(name)) for name in label_names]
         starts = np.concatenate([[0], np.cumsum([len(own) for own in found])])
         columns = [
             number

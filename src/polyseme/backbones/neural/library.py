@@ -9,6 +9,8 @@ from polyseme.machine.extras import how_to_install
 
 __all__ = ["needed_library"]
 
+OF_NO_EXTRA = ("peft",)  # few want it
+
 
 def needed_library(name: str = "torch", extra: str = "transformer") -> Any:
     """Return a package of an extra, or say how to get it.
@@ -21,6 +23,10 @@ def needed_library(name: str = "torch", extra: str = "transformer") -> Any:
     try:
         return import_module(name)
     except ImportError as error:
-        raise ValueError(
-            f"neural methods need {name.partition('.')[0]}; {how_to_install(extra)}."
-        ) from error
+        package = name.partition(".")[0]
+        how = (
+            f"install it: pip install {package}"
+            if package in OF_NO_EXTRA
+            else how_to_install(extra)
+        )
+        raise ValueError(f"neural methods need {package}; {how}.") from error

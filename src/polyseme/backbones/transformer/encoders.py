@@ -70,6 +70,8 @@ def load_encoder(
     ValueError, FileNotFoundError
         If there is no such encoder, or none that can be read without running code of its folder.
     """
+    if not name.strip():
+        raise ValueError("the encoder has no name; give a folder, or a name that the hub knows.")
     folder = Path(name).expanduser()
     if not folder.is_dir():
         if folder.is_absolute() or name.startswith((".", "~")) or name.count("/") > 1:
@@ -131,5 +133,6 @@ def _tokens_beside(weights: Path) -> Tokens:
         if isinstance(described, dict) and "model" in described:
             return Tokens(json.dumps(described), None)
     raise FileNotFoundError(
-        f"the folder {weights.parent} has a table of token vectors but no tokenizer.json."
+        f"the folder {weights.parent} has a table of token vectors but no tokenizer.json that can "
+        "be read."
     )

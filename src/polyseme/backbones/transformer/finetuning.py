@@ -41,7 +41,7 @@ FEWEST_NODES = 8  # a level with fewer tells an encoder little
 MOST_FOR_A_START = 20_000  # documents that the solver starts a head on
 MOST_LOOKED_AT = 1000  # held-out documents that recall is measured on
 N_LOOKS = 8  # at the recall, on each level
-SAVE_EVERY = 120.0  # seconds between two checkpoints
+SAVE_EVERY = 45.0  # seconds between two checkpoints
 
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float32]

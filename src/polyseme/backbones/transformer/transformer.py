@@ -86,18 +86,26 @@ class TransformerEncoder:
                 tokenizer = transformers.AutoTokenizer.from_pretrained(
                     where, local_files_only=is_here, use_fast=True
                 )
-                network = transformers.AutoModel.from_pretrained(
+                network, found = transformers.AutoModel.from_pretrained(
                     where,
                     local_files_only=is_here,
                     use_safetensors=True,
                     dtype="float32",
+                    output_loading_info=True,
                 )
-        except (OSError, ValueError, KeyError, ImportError) as error:
+        except (OSError, ValueError, KeyError, ImportError, RuntimeError) as error:
             raise ValueError(_why_not(name, is_folder, error)) from error
+        _check_weights(network, found["missing_keys"], name)
         backend = getattr(tokenizer, "backend_tokenizer", None)
         if backend is None:
             raise ValueError(
                 f"the encoder {name} has no tokenizer.json, and none can be made of what it has."
+            )
+        n_known, n_vectors = backend.get_vocab_size(), int(network.config.vocab_size)
+        if 2 * n_known < n_vectors:  # the library makes an empty one where there is none
+            raise ValueError(
+                f"the encoder {name} has vectors of {n_vectors:,} tokens, but its tokenizer knows "
+                f"{n_known:,}; give it the tokenizer.json that it was trained with."
             )
         described = json.loads(backend.to_str())
         pad = tokenizer.pad_token_id
@@ -246,6 +254,21 @@ def pool(states: Any, is_token: Any, pooling: str) -> Any:
         weights = is_token[:, :, None].to(torch.float32)
         vectors = (states.float() * weights).sum(dim=1) / weights.sum(dim=1)
     return needed_library("torch.nn.functional").normalize(vectors, dim=1)
+
+
+def _check_weights(network: Any, missing: Sequence[str], name: str) -> None:
+    """Refuse weights that are not all there, which the library would make up, or no numbers."""
+    wanted = sorted(key for key in missing if not key.startswith("pooler."))
+    if wanted:
+        raise ValueError(
+            f"the encoder {name} lacks {len(wanted)} of the weights that its config.json speaks "
+            f"of, such as {wanted[0]}; get it again, whole."
+        )
+    for key, weights in network.state_dict().items():
+        if weights.is_floating_point() and not weights.isfinite().all():
+            raise ValueError(
+                f"the weights {key} of the encoder {name} are not all finite; get it again."
+            )
 
 
 @contextmanager
