@@ -167,6 +167,8 @@ def check_ending(path: Path) -> None:
     if path.suffix.lower() not in ENDINGS:
         known = ", ".join(ending for ending in ENDINGS if ending)
         raise ValueError(f"-o {path}: the ending {path.suffix} is not known; use {known}.")
+    if _WRITERS.get(path.suffix.lower()) is _write_parquet:
+        _needed_pyarrow()  # said before all the work, not after it
 
 
 def as_tsv(predicted: Iterable[Predicted], *, single: bool = False) -> Iterator[str]:
@@ -206,11 +208,9 @@ def _write_csv(predicted: Iterable[Predicted], stream: IO[bytes]) -> None:
 
 
 def _write_parquet(predicted: Iterable[Predicted], stream: IO[bytes]) -> None:
-    try:
-        import pyarrow
-        from pyarrow import parquet
-    except ImportError:
-        raise ValueError(f"to write Parquet files, {how_to_install('parquet')}.") from None
+    pyarrow = _needed_pyarrow()
+    from pyarrow import parquet
+
     kinds = (pyarrow.int64(), *[pyarrow.string()] * 2, pyarrow.float64(), *[pyarrow.string()] * 2)
     schema = pyarrow.schema(list(zip(COLUMNS, kinds, strict=True)))
     rows = (cells for one in predicted for cells in one.cells())
@@ -258,3 +258,11 @@ _WRITERS: dict[str, Callable[[Iterable[Predicted], IO[bytes]], None]] = {
     ".pq": _write_parquet,
 }
 ENDINGS = (*_WRITERS, ".npz")
+
+
+def _needed_pyarrow() -> Any:
+    try:
+        import pyarrow
+    except ImportError:
+        raise ValueError(f"to write Parquet files, {how_to_install('parquet')}.") from None
+    return pyarrow
