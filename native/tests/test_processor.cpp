@@ -37,7 +37,7 @@ std::vector<float> products_at(int level) {
 
 }  // namespace
 
-#if defined(__x86_64__) && defined(__linux__)
+#if defined(__x86_64__) && defined(__GLIBC__)  // other compilers' libraries do not all say it
 TEST("what the processor says of itself is what the compiler's library says of it") {
     __builtin_cpu_init();
     const bool level_3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
