@@ -46,7 +46,9 @@ float slow_value(const char*& at, const char* end) {
     if (error == std::errc::result_out_of_range)  // too small is zero, too large is refused
         value = static_cast<float>(std::strtod(std::string(at, stop).c_str(), nullptr));
 #else
-    const std::string copy(at, std::find_if(at, end, is_space));
+    // strtof would take hexadecimal numbers as well.
+    const auto ends_number = [](char c) { return is_space(c) || c == 'x' || c == 'X'; };
+    const std::string copy(at, std::find_if(at, end, ends_number));
     char* copy_stop = nullptr;
     value = std::strtof(copy.c_str(), &copy_stop);
     const char* stop = at + (copy_stop - copy.c_str());
