@@ -127,7 +127,7 @@ class Grouper {
                                                   int n_threads) {
         if (own.by_depth.size() <= depth) own.by_depth.emplace_back();
         auto& gathered = own.by_depth[depth];
-        const auto n = std::ssize(node.labels);
+        const int64_t n = std::ssize(node.labels);
         gathered.gather(n, row_of, n_features);
         std::vector<LabelRow> rows(n);
         for (int64_t i = 0; i < n; ++i) rows[i] = gathered.row(i);
@@ -139,7 +139,7 @@ class Grouper {
     // Makes a child of each centroid that has labels. Labels that cannot be told apart are shared out
     // evenly. Returns which of the node's labels each child has.
     std::vector<std::vector<int32_t>> divide(Node& node, const std::vector<int32_t>& nearest) {
-        const auto n = std::ssize(node.labels);
+        const int64_t n = std::ssize(node.labels);
         const int64_t most = std::min(options_.branching, n);
         std::vector<std::vector<int32_t>> members(most);
         for (int64_t i = 0; i < n; ++i) members[nearest[i]].push_back(static_cast<int32_t>(i));

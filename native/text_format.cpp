@@ -14,6 +14,16 @@
 #include <stdexcept>
 #include <utility>
 
+// libc++ reads floats since version 20, but Apple only lets programs for its newest system use that.
+#if defined(__cpp_lib_to_chars) || (_LIBCPP_VERSION >= 200000 && !defined(__APPLE__))
+#define POLYSEME_READS_FLOATS
+#else
+#include <locale.h>
+#if defined(__APPLE__)
+#include <xlocale.h>
+#endif
+#endif
+
 namespace polyseme {
 namespace {
 
@@ -36,21 +46,33 @@ std::string shown(const char* at, const char* end) {
     return "'" + token + "'";
 }
 
+#if defined(POLYSEME_READS_FLOATS)
+// Of a number that no float holds: zero where it is too small, infinite where it is too large.
+float out_of_range(const char* at, const char* stop) {
+    double value = 0;
+    if (std::from_chars(at, stop, value).ec == std::errc()) return static_cast<float>(value);
+    const char* power = std::find_if(at, stop, [](char c) { return c == 'e' || c == 'E'; });
+    const char* first = std::find_if(at, power, [](char c) { return c >= '1' && c <= '9'; });
+    const bool is_small = power < stop ? power[1] == '-' : std::find(at, power, '.') < first;
+    return is_small ? 0 : std::numeric_limits<float>::infinity();
+}
+#endif
+
 // The exact way, for numbers that the quick way does not cover.
 float slow_value(const char*& at, const char* end) {
     const char* token = at;
     if (at < end && *at == '+') ++at;
     float value = 0;
-#if defined(__cpp_lib_to_chars)
+#if defined(POLYSEME_READS_FLOATS)
     const auto [stop, error] = std::from_chars(at, end, value);
-    if (error == std::errc::result_out_of_range)  // too small is zero, too large is refused
-        value = static_cast<float>(std::strtod(std::string(at, stop).c_str(), nullptr));
+    if (error == std::errc::result_out_of_range) value = out_of_range(at, stop);
 #else
-    // strtof would take hexadecimal numbers as well.
+    // strtof would take hexadecimal numbers as well, and a comma where the program's locale has one.
+    static const locale_t plain = newlocale(LC_ALL_MASK, "C", nullptr);
     const auto ends_number = [](char c) { return is_space(c) || c == 'x' || c == 'X'; };
     const std::string copy(at, std::find_if(at, end, ends_number));
     char* copy_stop = nullptr;
-    value = std::strtof(copy.c_str(), &copy_stop);
+    value = strtof_l(copy.c_str(), &copy_stop, plain);
     const char* stop = at + (copy_stop - copy.c_str());
 #endif
     if (stop == at) throw BadLine{"expected a number after the colon, found " + shown(token, end)};
@@ -301,10 +323,12 @@ void append_number(std::string& text, int64_t number) {
 
 void append_value(std::string& text, float value) {
     char digits[32];
-#if defined(__cpp_lib_to_chars)
+#if defined(POLYSEME_READS_FLOATS)
     text.append(digits, std::to_chars(digits, digits + sizeof digits, value).ptr);
 #else
-    text.append(digits, std::snprintf(digits, sizeof digits, "%.9g", value));
+    char* const end = digits + std::snprintf(digits, sizeof digits, "%.9g", value);
+    std::replace(digits, end, ',', '.');  // where the program's locale has a comma
+    text.append(digits, end);
 #endif
 }
 

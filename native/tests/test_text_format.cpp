@@ -94,6 +94,8 @@ TEST("malformed lines are refused") {
                              "18446744073709551617 1:1",
                              "1 99999999999999999999:1",
                              "1 5:3e38 5:3e38",
+                             "1 5:1e60",
+                             "1 5:1e600",
                              "1 5:1e",
                              "1 5:.",
                              "1 5:-",
@@ -145,7 +147,9 @@ TEST("values are rounded once, as by the standard library") {
     CHECK(parse("1 5:8.000003337860107").values[0] ==
           8.00000286f);  // a double half way that was not so before
     CHECK(parse("1 5:18446744073709551617").values[0] == 0x1p64f);  // more than 64 bits hold
-    CHECK(parse("1 5:1e-60").values.empty());
+    CHECK(parse("1 5:1.5e-60").values.empty());
+    CHECK(parse("1 5:1.5E-600").values.empty());
+    CHECK(parse("1 5:-0." + std::string(400, '0') + "1").values.empty());
     CHECK(parse("1 5:1e-45").values[0] == 0x1p-149f);
 }
 
