@@ -1,4 +1,4 @@
-"""`python -m benchmarks.methods --data FOLDER`: every method, plain and with two copies a label.
+"""`python -m benchmarks.methods --data FOLDER`: every method, plain and with two copies per label.
 
 Beside them stand the peers of each. Rows of a method and its peer take turns, a process each.
 What is measured is written at once; `--resume` keeps it and goes on with what is missing, and

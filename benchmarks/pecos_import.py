@@ -45,7 +45,7 @@ def train(data: Path, folder: Path) -> None:
 
 
 def compare(folder: Path, X: sp.csr_matrix, n_rounds: int) -> dict[str, Any]:
-    """Return differences of scores, and microseconds a document, of both.
+    """Return differences of scores, and microseconds per document, of both.
 
     Parameters
     ----------

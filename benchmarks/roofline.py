@@ -164,7 +164,7 @@ def training_pass_counts(model: XRLinear, X: SparseRows, Y: Any) -> dict[str, fl
 
 
 def seconds_of_batches(model: XRLinear, X: Any) -> float:
-    """Median seconds a document, many documents at once."""
+    """Median seconds per document, many documents at once."""
     taken = []
     for _ in range(6):
         start = time.perf_counter()
@@ -226,7 +226,7 @@ def as_text(results: dict[str, Any]) -> str:
         if job not in results:
             continue
         found = results[job]
-        heading = "prediction, a document" if job == "prediction" else "ranker, one pass"
+        heading = "prediction, per document" if job == "prediction" else "ranker, one pass"
         unit, scale = ("us", 1e6) if job == "prediction" else ("s", 1.0)
         rows = [[heading, "counted"]]
         rows += [[name.replace("_", " "), f"{n:,.0f}"] for name, n in found["counts"].items()]

@@ -60,7 +60,7 @@ def axes() -> dict[str, dict[int, Point]]:
         "labels": shapes(SIZES, "n_labels"),
         "documents": shapes(SIZES, "n_documents"),
         "labels and documents": shapes(SIZES, "n_labels", "n_documents"),
-        "features a row": shapes([25, 50, 100, 200, 400], "features_per_row"),
+        "features per row": shapes([25, 50, 100, 200, 400], "features_per_row"),
         "copies": settings("copies", [1, 2, 3, 4, 5, 6]),
         "beam size": settings("beam_size", [5, 10, 20, 40, 80]),
         "threads": {n: Point(n_threads=n) for n in (1, 2)},

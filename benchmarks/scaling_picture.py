@@ -22,7 +22,7 @@ COLOURS = ("#1f6f8b", "#8b3a1f", "#4f7f2a")
 
 
 def draw(results: dict[str, Any], path: Path) -> None:
-    """Draw a column an axis, a row a measure; the fitted line is dashed."""
+    """Draw one column per axis and one row per measure; the fitted line is dashed."""
     names = list(results["axes"])
     figure, grid = plt.subplots(
         len(ROWS), len(names), figsize=(1.2 + 2.5 * len(names), 7.5), squeeze=False

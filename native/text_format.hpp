@@ -1,4 +1,4 @@
-// The text format of the Extreme Classification Repository: a line a document,
+// The text format of the Extreme Classification Repository: one line per document,
 // "label,label feature:value feature:value". The header line is the caller's.
 #pragma once
 
@@ -49,7 +49,7 @@ struct TextLimits {
 TextRows parse_text(std::string_view text, const TextLimits& limits, int n_threads, RunControl& control,
                     int64_t chunk_size = 1 << 20);
 
-// Writes one line a row so that parse_text gives back the same bits. Both have the same rows.
+// Writes one line per row so that parse_text gives back the same bits. Both have the same rows.
 std::string format_text(const MatrixView& features, const PatternView& labels);
 
 }  // namespace polyseme

@@ -1,5 +1,5 @@
 # ruff: noqa: D102 (what the methods do stands in base.py)
-"""The paper's method the reference way, on libpecos, with two copies a label."""
+"""The paper's method the reference way, on libpecos, with two copies per label."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-# As the authors made them: one cluster a label, no learned order, no senses.
+# As the authors made them: one cluster per label, no learned order, no senses.
 PLAIN = {"ordering": "product", "senses": "none", "copies": 1, "rounds": 0}
 COPIES = {**PLAIN, "copies": 2, "rounds": 1}
 # The labels of a method that would take hours with all of them.

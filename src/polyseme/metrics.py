@@ -1,6 +1,6 @@
 """How good a ranking of labels is. Every figure is a percentage, as in published tables.
 
-The predictions are the label array of ``predict_top_k``: one row a document, best label first,
+The predictions are the label array of ``predict_top_k``: one row per document, best label first,
 padded with -1. The truth is a documents x labels matrix: SciPy sparse, dense, or anything with
 ``indptr``, ``indices`` and ``shape``; what is not zero is true.
 

@@ -134,7 +134,7 @@ def suggest(
     model : estimator
     X : sparse matrix, array, or tuple of both, shape (n_documents, n_features)
     limit : int
-        Most labels a document.
+        Most labels per document.
     least : float, ndarray of shape (n_labels,), or None
         Suggestions with a lower score are left out.
     at_least : int

@@ -88,7 +88,7 @@ def coverage(
 
 
 def best_cover(Y: Array, is_matched: Array, copies: int) -> int:
-    """The best value of (7) with `copies` clusters a label, by brute force."""
+    """The best value of (7) with `copies` clusters per label, by brute force."""
     n_clusters = is_matched.shape[1]
     subsets = np.array(list(combinations(range(n_clusters), min(copies, n_clusters))))
     documents = [is_matched[Y[:, label] > 0] for label in range(Y.shape[1])]

@@ -1,4 +1,4 @@
-"""Models with one place a label that are given a column a slot."""
+"""Models with one place a label that are given one column per slot."""
 
 import numpy as np
 import pytest

@@ -21,7 +21,7 @@ HONEST_METHODS = [name for name in METHODS if name != "random"]
 
 @cache
 def fitted(**parameters):
-    """A narrow beam: one cluster a document, so that a label's other cluster is out of reach."""
+    """A narrow beam: one cluster per document, so that a label's other cluster is out of reach."""
     parameters = {"copies": 2, "beam_size": 1, **parameters}
     return XRLinear(**BARE, **parameters).fit(DATA.X, DATA.Y)
 

@@ -207,7 +207,7 @@ def test_it_is_told_how_far_and_how_well_it_goes(monkeypatch):
     assert done == [1, 2, 3, 4, 5, 5]
     assert "loss" in words[0]
     assert "recall" in words[-1]
-    assert "documents a second" in words[-1]
+    assert "documents per second" in words[-1]
     assert "min left" in words[-1]
 
 

@@ -30,7 +30,7 @@ DATA = topics()
 
 MANY_LABELS = (
     "it wants one label a document from predict; XRLinear is made for many and gives a 0/1 matrix "
-    "with a column a label, whatever the form of y in fit"
+    "with one column per label, whatever the form of y in fit"
 )
 EXPECTED_FAILURES = {
     "check_estimator_sparse_array": MANY_LABELS,

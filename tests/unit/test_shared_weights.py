@@ -1,4 +1,4 @@
-"""One weight vector a label, which stands in each of its slots."""
+"""One weight vector per label, which stands in each of its slots."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def overlapping(rng, n_labels, n_clusters):
 
 
 def trained_by_hand(X, Y, clusters, rows, own=None):
-    """Train each label alone, on the rows of all its clusters: one vector a slot, and biases."""
+    """Train each label alone, on the rows of all its clusters: one vector per slot, and biases."""
     vectors = {}
     for label in set(clusters.labels.tolist()):
         homes = clusters.cluster_of_slot[clusters.labels == label]

@@ -29,7 +29,7 @@ def small_problems(n_problems: int):
 
 
 def most_reached(Y, is_matched, copies: int) -> int:
-    """Try every assignment of at most `copies` clusters a label; labels do not interact."""
+    """Try every assignment of at most `copies` clusters per label; labels do not interact."""
     n_clusters = is_matched.shape[1]
     total = 0
     for label in range(Y.shape[1]):

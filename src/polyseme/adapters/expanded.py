@@ -1,4 +1,4 @@
-"""Labels with several senses for models that have one place for each: a column a slot."""
+"""Labels with several senses for models that have one place for each: one column per slot."""
 
 from __future__ import annotations
 

@@ -80,8 +80,9 @@ class ClassifierAsMatcher:
             return fresh.set_params(**seeds).fit(X, targets)
         except ValueError as error:
             raise ValueError(
-                f"{type(fresh).__name__} cannot learn several clusters a document ({error}); give "
-                "a multi-label classifier, or one inside sklearn.multiclass.OneVsRestClassifier."
+                f"{type(fresh).__name__} cannot learn several clusters per document ({error}); "
+                "give a multi-label classifier, or one inside "
+                "sklearn.multiclass.OneVsRestClassifier."
             ) from error
 
     def match(self, documents: Documents, beam_size: int, run: Run) -> SparseRows:

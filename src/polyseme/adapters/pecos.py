@@ -206,7 +206,7 @@ def write_pecos(
     folder : path
         New or empty; it is moved into place when it is whole.
     expanded : bool, default=False
-        PECOS has one column a label. With this, labels with several slots get a column for each,
+        PECOS has one column per label. With this, labels with several slots get a column for each,
         and ``label_map.json`` says which label a column belongs to and how scores are merged;
         `read_pecos` reads it, libpecos does not. Without, such a model is refused.
     """
@@ -222,8 +222,8 @@ def write_pecos(
         if not expanded:
             n_several = int((clusters.copies > 1).sum())
             raise ValueError(
-                f"{n_several} labels are in several clusters, and PECOS has one column a label; "
-                "give expanded=True for a column a slot, or train with copies=1."
+                f"{n_several} labels are in several clusters, and PECOS has one column per label; "
+                "give expanded=True for one column per slot, or train with copies=1."
             )
         label_map = LabelMap(clusters.labels, clusters.n_labels, model.merge)
     if model.ordering_ is not None:

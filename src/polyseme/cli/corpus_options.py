@@ -79,7 +79,7 @@ _VOCABULARY = (
         metavar="FILE",
         type=click.Path(path_type=Path),
         help="Names of labels that are URIs or notations, other names, and what is broader: SKOS "
-        "(.ttl, .rdf, .nt, .jsonld), TSV with a URI and a name a line, or CSV with a header.",
+        "(.ttl, .rdf, .nt, .jsonld), TSV with a URI and a name per line, or CSV with a header.",
     ),
     click.option(
         "--language",

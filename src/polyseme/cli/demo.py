@@ -171,7 +171,7 @@ def _print_right(out: Console, result: DemoResult) -> None:
 
 
 def _print_accuracy(out: Console, result: DemoResult) -> None:
-    _heading(out, "Accuracy with one and with two clusters a label, in percent")
+    _heading(out, "Accuracy with one and with two clusters per label, in percent")
     names = {"plain": "one (plain)", "disentangled": "two (disentangled)"}
     rows = [
         [name, *(f"{figure:.1f}" for figure in result.accuracy[kind].values())]

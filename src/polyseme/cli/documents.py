@@ -136,7 +136,7 @@ def _of_file(path: Path, name: str, options: dict[str, Any], like: dict[str, Any
     corpus = opened_corpus(path, {**options, "format": guessed}, need_labels=False, like=like)
     note(
         f"{name} looks like {corpus.description}; read as that. --format text takes it as one "
-        "text, --format lines as one a line."
+        "text, --format lines as one per line."
     )
     return Documents(batches_of(corpus))
 

@@ -82,7 +82,7 @@ def print_estimate(
     rows = [("Model on disk", *_cells(found.model_bytes, spoken_bytes))]
     if found.peak_bytes is not None:
         rows.insert(0, ("Peak memory", *_cells(found.peak_bytes, spoken_bytes)))
-    rows.append(("Prediction, a document", *_cells(found.microseconds_per_document, _micro)))
+    rows.append(("Prediction, per document", *_cells(found.microseconds_per_document, _micro)))
     out.print(plain_table(("Size and speed", "about", "from", "to"), rows, numbers=range(1, 4)))
     out.print()
     sampled = f"From training on {found.n_sampled:,} of {found.n_documents:,} documents."
@@ -126,7 +126,7 @@ def advice(model: PartitionedClassifier, found: TrainingEstimate) -> str:
     }.get(found.peak_phase, [])
     if model.copies > 1 and found.peak_phase != "Label tree":
         ways = [f"fewer --copies than {model.copies}", *ways]
-    ways.append("fewer documents, or fewer features a document")
+    ways.append("fewer documents, or fewer features per document")
     return f"{found.peak_phase} needs most; try {', or '.join(ways)}."
 
 
@@ -146,7 +146,7 @@ def _refuse_data(data: Path, smallest: int, available: int, as_json: bool) -> No
     sentence = (
         f"Does NOT fit: the data alone need about {spoken_bytes(smallest)}, and "
         f"{spoken_bytes(available)} of memory are available. Train on fewer documents, or on "
-        "fewer features a document."
+        "fewer features per document."
     )
     if as_json:
         print_json(

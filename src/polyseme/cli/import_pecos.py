@@ -30,13 +30,13 @@ __all__ = ["import_pecos"]
     "--labels",
     metavar="FILE",
     type=click.Path(path_type=Path),
-    help="Names of labels, one a line, in the order of their columns.",
+    help="Names of labels, one per line, in the order of their columns.",
 )
 @click.option(
     "--features",
     metavar="FILE",
     type=click.Path(path_type=Path),
-    help="Names of features, one a line, in the order of their columns.",
+    help="Names of features, one per line, in the order of their columns.",
 )
 @click.option(
     "--beam-size",

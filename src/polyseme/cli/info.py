@@ -65,7 +65,7 @@ def info(model: Path, with_labels: bool, n_threads: int | None, seed: int, as_js
         ("clusters", f"{about['n_clusters']:,}"),
         ("slots", f"{about['n_slots']:,}"),
         ("labels by slots", by_copies),
-        ("slots a cluster", sizes),
+        ("slots per cluster", sizes),
         ("order of labels", _order(about["ordering"])),
         ("ambiguous labels", described_senses(about["senses"])),
         ("size on disk", f"{n_bytes / 1e6:,.1f} MB"),

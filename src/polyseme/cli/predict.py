@@ -95,7 +95,7 @@ def predict(
 
     With a model of matrices INPUT is a sparse or dense matrix of features (.npz, .npy), a
     data folder (its test part, or its training part if there is no other), or a text file
-    of the Extreme Classification Repository. Prints one line of JSON a document, best label
+    of the Extreme Classification Repository. Prints one line of JSON per document, best label
     first; with -o prints only, if asked by --json, what was written.
     """
     if output is not None:

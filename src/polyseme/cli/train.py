@@ -68,7 +68,7 @@ __all__ = ["train"]
     metavar="FILE",
     type=click.Path(path_type=Path),
     help="A tree of the labels in the place of --tree: JSON of nested lists or objects, TSV or "
-    "CSV with a label and a broader one a line, or a vocabulary of SKOS.",
+    "CSV with a label and a broader one per line, or a vocabulary of SKOS.",
 )
 @click.option(
     "--hierarchy-others",

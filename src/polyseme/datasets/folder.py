@@ -36,7 +36,7 @@ class Dataset:
     label_names, feature_names : list of str or None
         In the order of the columns.
     train_text_file, test_text_file : Path or None
-        One document a line.
+        One document per line.
     """
 
     X_train: sp.csr_array
@@ -78,8 +78,8 @@ def load_folder(path: str | os.PathLike[str]) -> Dataset:
     """Load a folder with ``X.trn.npz``, ``Y.trn.npz`` and, if there, their companions.
 
     The companions are ``X.tst.npz`` and ``Y.tst.npz`` (test), ``labels.txt`` and
-    ``features.txt`` (a name a line, in column order), ``X.trn.txt`` and ``X.tst.txt`` (a
-    document a line). Matrices are as written by ``scipy.sparse.save_npz``.
+    ``features.txt`` (one name per line, in column order), ``X.trn.txt`` and ``X.tst.txt`` (one
+    document per line). Matrices are as written by ``scipy.sparse.save_npz``.
     """
     folder = Path(path)
     if not folder.is_dir():
@@ -182,7 +182,7 @@ def _read_lines(file: Path | None, n_expected: int, what: str) -> list[str] | No
 
 
 def read_lines(file: Path) -> list[str]:
-    """Read names or texts, one a line."""
+    """Read names or texts, one per line."""
     try:
         text = file.read_bytes().decode("utf-8")
     except UnicodeDecodeError as error:

@@ -60,7 +60,7 @@ class AttentionXML(ReadingClassifier):
         Most different words that are known, those that are in most texts.
     word_vectors : str, default='co-occurrence'
         What word vectors begin with: 'co-occurrence' of words in the training texts, 'random', or
-        a file with a word and its numbers a line, such as GloVe's. All are trained further.
+        a file with a word and its numbers per line, such as GloVe's. All are trained further.
     n_dimensions : int, default=100
         Length of a word vector; a file of vectors has its own.
     n_hidden : int, default=96

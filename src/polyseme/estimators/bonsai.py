@@ -15,7 +15,7 @@ __all__ = ["Bonsai"]
     copies=1, n_trees=3, tree="bonsai", branching=100, C=1.0, ordering="product", senses="none"
 )
 class Bonsai(OneCopyIsPlain, XRLinear):
-    """Bonsai (Khandagale et al., 2020): three trees with a hundred children a node.
+    """Bonsai (Khandagale et al., 2020): three trees with a hundred children per node.
 
     The parameters are those of `XRLinear`, with other defaults: ``n_trees=3``,
     ``tree='bonsai'``, ``branching=100``, ``C=1``, ``ordering='product'``, ``senses='none'`` and

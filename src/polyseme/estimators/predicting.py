@@ -258,7 +258,7 @@ class Predicting(BaseEstimator):  # type: ignore[misc]
     def score(self, X: Any, y: Any) -> float:
         """Return the share of documents whose best label is right: P@1 as a fraction.
 
-        With one label a document this is the accuracy. (The labels are called `y` as in all of
+        With one label per document this is the accuracy. (The labels are called `y` as in all of
         scikit-learn, and may have any form that `fit` takes.) Labels that the model never saw
         count as not found.
         """

@@ -54,7 +54,7 @@ def _assignments(problem: Problem) -> list[Method]:
 
 
 def cluster_limit(problem: Problem, times_the_mean: float) -> int:
-    """Return a limit of labels a cluster; labels have to find room whatever its rounding."""
+    """Return a limit of labels per cluster; labels have to find room whatever its rounding."""
     parameters = all_parameters({})
     tree = LabelTree.shape_for(
         problem.n_labels, parameters["branching"], parameters["max_leaf_size"]
@@ -268,7 +268,7 @@ EXPERIMENTS = (
         name="positives",
         summary="Every slot learns from all documents of its label, or from its sense's own.",
         methods=_positives,
-        columns={**PRECISIONS, "Cost; prediction a document": COST},
+        columns={**PRECISIONS, "Cost; prediction per document": COST},
         baseline="all positives, sum",
         notes="The paper gives each slot all positives. One training serves each three merges.",
     ),

@@ -53,7 +53,7 @@ EXPERIMENTS = (
         notes=(
             "Named by assignment, weights of slots and order of labels. Two copies; strongest: "
             "each cluster takes the labels with most documents there, as in ELIAS; shared: one "
-            "vector a label, from the documents of all its clusters. One training serves both "
+            "vector per label, from the documents of all its clusters. One training serves both "
             "orders, so its seconds are those with the order learned."
         ),
     ),

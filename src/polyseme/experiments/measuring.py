@@ -116,7 +116,7 @@ def seconds(model: XRLinear) -> Figures:
 
 
 def prediction_times(predict: Callable[[sp.csr_array], object], X: sp.csr_array) -> Figures:
-    """Time prediction of all documents at once and one at a time, in microseconds a document.
+    """Time prediction of all documents at once and one at a time, in microseconds per document.
 
     ``prediction_us`` is the median of a few passes with all threads, ``one_document_us`` the
     median over single documents.

@@ -56,7 +56,7 @@ RANDOM: Precisions = {
 }
 
 # Table "Extra training time and inference time", as multiples of the baseline's; data set ->
-# (training s, prediction ms a document) of the baseline, then extra of both for 1 and 2 copies.
+# (training s, prediction ms per document) of the baseline, then extra of both for 1 and 2 copies.
 OVERHEAD: Mapping[str, tuple[tuple[float, float], tuple[float, float], tuple[float, float]]] = {
     "Wiki10-31K": ((30, 0.7), (2.32, 2.40), (5.58, 4.80)),
     "AmazonCat-13K": ((97, 0.2), (3.05, 0.71), (4.54, 1.59)),

@@ -82,7 +82,7 @@ ALL_TABLES = {
     **PRECISIONS,
     "Pairs reached in the end, and by objective (7) before, %": (*REACH, *OBJECTIVE),
     "Clusters": CLUSTERS,
-    "Cost; prediction a document": COST,
+    "Cost; prediction per document": COST,
 }
 
 

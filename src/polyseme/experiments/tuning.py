@@ -80,7 +80,7 @@ def _sections(results: Results) -> list[Table | str]:
         f"The best of them, by the mean of P@1, 3 and 5: **{chosen}**.",
         figure_table("On the test documents, trained on all", ACCURACY, shown),
         *([comparison_table(shown, DEFAULTS)] if chosen != DEFAULTS else []),
-        figure_table("Cost; prediction a document", COST, shown),
+        figure_table("Cost; prediction per document", COST, shown),
     ]
 
 

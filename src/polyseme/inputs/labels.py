@@ -40,7 +40,7 @@ def check_labels(
 
         - a sparse or dense 0/1 matrix, shape (n_documents, n_labels);
         - for each document, a list (or set, tuple) of its labels, by name (str) or id (int);
-        - one label a document: a 1-D sequence of names or ids, as scikit-learn's classifiers
+        - one label per document: a 1-D sequence of names or ids, as scikit-learn's classifiers
           take it.
 
         Lists of equal length that hold nothing but the numbers 0 and 1 are read as a dense 0/1
@@ -177,7 +177,7 @@ def _labels_of_row(row: Any, i: int) -> list[Any]:
 
 
 def _single_labels(array: npt.NDArray[Any]) -> list[Any]:
-    """One label a document, as scikit-learn's classifiers take it."""
+    """One label per document, as scikit-learn's classifiers take it."""
     if array.dtype.kind == "b":
         array = array.astype(np.int64)
     if array.dtype.kind == "f":

@@ -76,7 +76,7 @@ class Candidates:
 
     @classmethod
     def stack(cls, parts: Sequence[Candidates]) -> Candidates:
-        """Return those of all parts, which have as many labels a document."""
+        """Return those of all parts, which have as many labels per document."""
         return cls(
             np.concatenate([part.labels for part in parts]),
             np.concatenate([part.facts for part in parts]),

@@ -147,7 +147,7 @@ def capped(
     seed: int = 0,
     n_threads: int = 1,
 ) -> Assignment:
-    """Choose as `closed_form` does, with at most `max_cluster_size` labels a cluster.
+    """Choose as `closed_form` does, with at most `max_cluster_size` labels per cluster.
 
     The paper's Eq. (PGD-v2): the most counts under that limit, with every label in at least one
     cluster, found by an auction. It stays within one percent of the best; with a limit so tight

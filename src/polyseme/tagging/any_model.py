@@ -161,7 +161,7 @@ class Tagger:
         ----------
         documents : documents
         limit : int
-            Most labels a document.
+            Most labels per document.
         threshold : float, optional
             Least score; by default the model's own.
         at_least : int

@@ -70,7 +70,7 @@ class Suggesting(KnownLabels):
         ----------
         texts : sequence of str
         limit : int
-            Most labels a text.
+            Most labels per text.
         threshold : float, optional
             Least score; by default the model's own, 0 for all.
         at_least : int

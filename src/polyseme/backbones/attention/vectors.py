@@ -109,7 +109,7 @@ def read_vectors(path: Path, vocabulary: Vocabulary) -> tuple[Vectors, npt.NDArr
 def _opened(path: Path) -> IO[bytes] | gzip.GzipFile:
     if not path.is_file():
         raise FileNotFoundError(
-            f"{path} is not a file of word vectors; give one with a word and its numbers a line."
+            f"{path} is not a file of word vectors; give one with a word and its numbers per line."
         )
     return gzip.open(path) if path.suffix == ".gz" else path.open("rb")
 

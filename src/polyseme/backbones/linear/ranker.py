@@ -25,7 +25,7 @@ DRAFT_ITER, DRAFT_TOLERANCE = 4, 0.1
 
 @dataclass
 class LinearSlotRanker:
-    """One weight vector a slot, trained against the other documents of its cluster.
+    """One weight vector per slot, trained against the other documents of its cluster.
 
     Parameters
     ----------

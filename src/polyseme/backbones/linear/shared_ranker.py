@@ -1,7 +1,7 @@
 """A linear classifier for every label, which stands in each of its slots.
 
-ELIAS has one vector a label, shared by the clusters that it is in (Gupta et al., 2022). Here it is
-trained on the documents of all these clusters together. Labels with the same clusters have the
+ELIAS has one vector per label, shared by the clusters that it is in (Gupta et al., 2022). Here it
+is trained on the documents of all these clusters together. Labels with the same clusters have the
 same documents, so they are trained side by side, as if they were a cluster.
 """
 
@@ -116,7 +116,7 @@ class Vectors:
 
 
 class SharedSlotRanker(LinearSlotRanker):
-    """One weight vector a label, trained once and laid into each of its slots.
+    """One weight vector per label, trained once and laid into each of its slots.
 
     In an update, a label that also has a slot in a cluster without new documents has no new
     document itself, and keeps its vector: so all its slots stay alike.

@@ -291,7 +291,7 @@ class _Training:
         words = [f"loss {outcome.loss:.3f}"]
         if outcome.recalls:
             words.append(f"recall {outcome.recalls[-1][1]:.1%}")
-        words.append(f"{self.batches.batch_size / a_step:.0f} documents a second")
+        words.append(f"{self.batches.batch_size / a_step:.0f} documents per second")
         words.append(f"{(self.plan.n_steps - outcome.n_steps) * a_step / 60:.0f} min left")
         self.run.tell(", ".join(words))
 

@@ -235,7 +235,7 @@ class LabelHierarchy:
         ----------
         path : path
             A JSON file of nested lists and objects, as for `from_nested`; or a file of two
-            columns, TSV or CSV, with a label and a broader one a line, as for `from_skos`.
+            columns, TSV or CSV, with a label and a broader one per line, as for `from_skos`.
         others : str
             See `LabelHierarchy`.
         """

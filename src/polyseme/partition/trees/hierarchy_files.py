@@ -24,7 +24,7 @@ def read_nested(path: Path) -> Any:
 
 
 def read_pairs(path: Path) -> Iterator[tuple[str, str | None]]:
-    """Read a label and a broader one a line; without the second the label is at the top."""
+    """Read a label and a broader one per line; without the second the label is at the top."""
     lines = _text_of(path).splitlines(keepends=True)
     reader = csv.reader(lines, delimiter=DELIMITERS[path.suffix.lower()], strict=True)
     try:

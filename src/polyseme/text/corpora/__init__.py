@@ -75,8 +75,8 @@ def open_corpus(
     path : path
         A CSV or TSV file with a header, JSON lines (also those of spaCy), Parquet, Excel, lines of
         fastText, Annif's TSV (text, tab, URIs) or its folders of ``.txt`` with ``.tsv`` or
-        ``.key`` files, or a folder with ``text.txt`` and ``labels.txt``, a document a line. All
-        but Parquet and Excel may be gzipped.
+        ``.key`` files, or a folder with ``text.txt`` and ``labels.txt``, one document per line.
+        All but Parquet and Excel may be gzipped.
     text_columns : sequence of str
         Their texts are joined; by default ``text``, or else columns such as title and body.
     labels_column : str, optional
@@ -88,7 +88,7 @@ def open_corpus(
         What documents are called; by default ``id`` or a column of a similar name, if there is
         one. In Annif's folders it is the name of the file.
     labels_file : path, optional
-        The labels of each line of `path`, which then is plain text, a document a line.
+        The labels of each line of `path`, which then is plain text, one document per line.
     vocabulary : Vocabulary, or dict of str to str, optional
         From URI to name; see `polyseme.text.read_vocabulary`.
     need_labels : bool

@@ -28,7 +28,7 @@ def looks_like_annif_tsv(path: Path, wanted: Wanted) -> bool:
 
 
 class AnnifTsv:
-    """A document a line: its text, a tab, and URIs between spaces."""
+    """One document per line: its text, a tab, and URIs between spaces."""
 
     def __init__(self, path: Path, wanted: Wanted, vocabulary: Mapping[str, str] | None) -> None:
         self._path, self._encoding = path, wanted.encoding
@@ -51,7 +51,7 @@ class AnnifTsv:
                 )
             yield Record(text, split_labels(uris, " "))
         if is_empty:
-            raise ValueError(f"{self._path} is empty; give a text, a tab and URIs a line.")
+            raise ValueError(f"{self._path} is empty; give a text, a tab and URIs per line.")
 
 
 class AnnifFolder:
@@ -59,8 +59,8 @@ class AnnifFolder:
 
     That name is the id of the document.
 
-    A ``.tsv`` has lines of URI, tab, name; a ``.key`` has a name a line, which the vocabulary, if
-    there is one, turns into a URI.
+    A ``.tsv`` has lines of URI, tab, name; a ``.key`` has one name per line, which the vocabulary,
+    if there is one, turns into a URI.
     """
 
     def __init__(self, folder: Path, wanted: Wanted, vocabulary: Mapping[str, str] | None) -> None:

@@ -16,7 +16,7 @@ PREFIX = "__label__"
 
 
 class FastTextLines:
-    """A document a line, its labels among its words, such as ``__label__cat A black cat``."""
+    """One document per line, its labels among its words, such as ``__label__cat A black cat``."""
 
     def __init__(self, path: Path, wanted: Wanted, vocabulary: Mapping[str, str] | None) -> None:
         self._path, self._encoding = path, wanted.encoding
@@ -36,4 +36,4 @@ class FastTextLines:
             text = " ".join(word for word in words if not word.startswith(PREFIX))
             yield Record(text, tuple(dict.fromkeys(filter(None, labels))))
         if is_empty:
-            raise ValueError(f"{self._path} is empty; give a document a line.")
+            raise ValueError(f"{self._path} is empty; give one document per line.")

@@ -1,4 +1,4 @@
-"""JSON lines: an object a line."""
+"""JSON lines: one object per line."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class JsonLinesFile(TableSource):
         found = dict.fromkeys(key for _, item in islice(objects, N_LOOKED_AT) for key in item)
         objects.close()
         if not found:
-            raise ValueError(f"{self.path} is empty; give one JSON object a line.")
+            raise ValueError(f"{self.path} is empty; give one JSON object per line.")
         return list(found)
 
     def rows(self, columns: Sequence[str]) -> Iterator[tuple[str, list[Any]]]:
@@ -43,7 +43,7 @@ class JsonLinesFile(TableSource):
             except (ValueError, RecursionError) as error:
                 reason = getattr(error, "msg", "nested too deeply")
                 hint = (
-                    "; it looks like one JSON document, write one object a line"
+                    "; it looks like one JSON document, write one object per line"
                     if number == 1 and line.lstrip().startswith(("[", "{"))
                     else ""
                 )
@@ -55,7 +55,7 @@ class JsonLinesFile(TableSource):
             if not isinstance(item, dict):
                 raise ValueError(
                     f"{self.path}, line {number}: a JSON {type(item).__name__}; write one object "
-                    'a line, such as {"text": ..., "labels": [...]}.'
+                    'per line, such as {"text": ..., "labels": [...]}.'
                 )
             yield number, item
 

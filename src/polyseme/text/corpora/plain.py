@@ -1,4 +1,4 @@
-"""Plain text: a document a line, and its labels on the same line of another file."""
+"""Plain text: one document per line, and its labels on the same line of another file."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class PlainLines:
             self._separator = separator_in(labels, list(first))
         self.reading: dict[str, Any] = {"label_separator": self._separator}
         how = "" if not self._separator else f", split at {self._separator!r}"
-        self.description = f"plain text, a document a line; labels from {labels.name}{how}"
+        self.description = f"plain text, one document per line; labels from {labels.name}{how}"
 
     def __iter__(self) -> Iterator[Record]:
         number = 0
@@ -64,4 +64,4 @@ class PlainLines:
             number += 1
             yield Record(text.rstrip("\r\n"), split_labels(labels, self._separator))
         if number == 0:
-            raise ValueError(f"{self._texts} is empty; give a document a line.")
+            raise ValueError(f"{self._texts} is empty; give one document per line.")

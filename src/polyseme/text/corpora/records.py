@@ -99,7 +99,7 @@ def uri_and_name(line: str) -> tuple[str, str] | None:
 
 
 def guess_separator(values: Iterable[Any]) -> str | None:
-    """Guess from the first cells what stands between labels; None for one label a cell."""
+    """Guess from the first cells what stands between labels; None for one label per cell."""
     texts = [value.strip() for value in values if isinstance(value, str)]
     texts = [text for text in texts if text and _as_list(text) is None]
     if not texts:

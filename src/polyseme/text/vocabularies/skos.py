@@ -118,7 +118,7 @@ def _statements(path: Path) -> Iterator[tuple[str, str, str, str]]:
     except ImportError:
         raise ValueError(
             f"{path} is RDF, which needs pyoxigraph; {how_to_install('skos')}, or give a TSV file "
-            "with a URI and a name a line."
+            "with a URI and a name per line."
         ) from None
     form = form_of(path) or "TURTLE"
     with _opened(path) as file:

@@ -44,7 +44,7 @@ def read_table(path: Path) -> dict[str, Entry]:
     is_csv = ".csv" in {suffix.lower() for suffix in path.suffixes}
     found = _by_columns(path) if is_csv or _has_header(path) else _by_lines(path)
     if not found:
-        raise ValueError(f"{path} is empty; give a URI and a name a line.")
+        raise ValueError(f"{path} is empty; give a URI and a name per line.")
     return found
 
 
