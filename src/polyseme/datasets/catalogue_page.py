@@ -29,7 +29,7 @@ def _sections() -> Iterator[str]:
     known = known_datasets()
     yield "## Statistics and propensity constants\n"
     yield _table(
-        "data set|train|test|labels|features|labels a document|documents a label|A|B",
+        "data set|train|test|labels|features|labels per document|documents per label|A|B",
         (_statistics(entry) for entry in known),
     )
     yield "\n## Sources\n"

@@ -58,7 +58,7 @@ function objects(content, name) {
     const found = trimmed.startsWith("[") ? JSON.parse(trimmed) : trimmed.split(/\r?\n/).filter(Boolean).map((line) => JSON.parse(line));
     return found.map((one) => (typeof one === "string" ? { text: one } : one));
   } catch {
-    throw new Error(`${name} is neither a list in JSON nor an object per line.`);
+    throw new Error(`${name} is neither a list in JSON nor one object per line.`);
   }
 }
 
