@@ -58,6 +58,17 @@ def test_what_tells_little_beside_what_tells_most_is_left_out():
     ]
 
 
+def test_a_word_that_many_senses_have_names_none_nor_does_a_phrase_that_begins_with_it():
+    words: list[Row] = [{"the": 9, "the comet": 5, "comet": 4}, {"of": 9, "acid of": 5, "acid": 4}]
+    others: list[Row] = [{"the": 1, "of": 1, f"word{i}": 1} for i in range(30)]
+    assert names([{}] * 32, [*words, *others])[:2] == ["comet", "acid"]
+
+
+def test_where_all_words_are_common_they_are_better_than_no_name():
+    words: list[Row] = [{"the": 9, "of": 1}, {"of": 9, "the": 1}, *[{"the": 1, "of": 1}] * 30]
+    assert names([{}] * 32, words)[:2] == ["the", "of"]
+
+
 def test_names_are_preferred_to_codes():
     beside = [
         {"gnd:4020588-5": 5, "gnd:105237154X": 4, "comet": 2, "orbit": 2},

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -21,13 +23,17 @@ N_IN_NAME = 2  # labels, or words, that a sense is called by
 N_CONSIDERED = 50
 WORTH_NAMING = 0.25  # of what tells most; less would mislead
 THE_REST = "the rest"  # where nothing tells a sense apart
+COMMON_FROM, LEAST_COMMON = 0.08, 20  # share, and least number, of senses that have a common word
+
+_common: WeakKeyDictionary[SenseLayer, frozenset[str | int]] = WeakKeyDictionary()
 
 
 def sense_name(model: Model, sense: int) -> str:
     """Return what tells a sense, by its number in the model's layer, from the label's others.
 
     That is two labels that go with it, or words where there are none. Names that people can read
-    are preferred to numbers and codes. The senses of a label have different names.
+    are preferred to numbers and codes, and words that few senses have to common ones. The senses
+    of a label have different names.
     """
     layer = model.senses_
     if layer is None:
@@ -59,18 +65,36 @@ def telling(rows: SparseRows, own: range, n: int) -> list[list[tuple[int, float]
 def _names(model: Model, layer: SenseLayer, label: int, own: range) -> list[str]:
     """Return the names of all senses of a label."""
     found: list[str] = []
+    common = _common_words(model, layer)
+    word = partial(name_of, model.feature_names_)
     for beside, words in zip(
         telling(layer.beside, own, N_CONSIDERED),
         telling(layer.words, own, N_CONSIDERED),
         strict=True,
     ):
         labels = [label_name(model, i) for i in _worth_naming(beside)]
-        features = [name_of(model.feature_names_, i) for i in _worth_naming(words)]
+        rare = [(i, amount) for i, amount in words if not _is_common(word(i), common)]
+        features = [word(i) for i in _worth_naming(rare or words)]
         name = _called(labels, features, but=label_name(model, label))
         while name in found:
             name += f", {THE_REST}"
         found.append(name)
     return found
+
+
+def _common_words(model: Model, layer: SenseLayer) -> frozenset[str | int]:
+    """Return words that senses of many labels have, such as "the"; few senses do not tell."""
+    if layer not in _common:
+        times = np.bincount(layer.words.columns)
+        often = np.flatnonzero(times >= max(LEAST_COMMON, COMMON_FROM * layer.n_senses))
+        _common[layer] = frozenset(name_of(model.feature_names_, i) for i in often.tolist())
+    return _common[layer]
+
+
+def _is_common(name: str | int, common: frozenset[str | int]) -> bool:
+    """Return whether a word is common, or a phrase begins or ends with one that is."""
+    first, *others = str(name).split(" ")
+    return name in common or (bool(others) and not common.isdisjoint((first, others[-1])))
 
 
 def _worth_naming(excess: list[tuple[int, float]]) -> list[int]:
