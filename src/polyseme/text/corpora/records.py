@@ -9,6 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
+from polyseme.inputs.excerpts import excerpt
+
 __all__ = [
     "Corpus",
     "Record",
@@ -150,7 +152,9 @@ def _as_list(text: str) -> list[Any] | None:
         return None
     try:
         found = json.loads(text)
-    except (ValueError, RecursionError):
+    except RecursionError:  # lists in lists, deeper than this version of Python reads
+        return [[]]
+    except ValueError:
         if not _PYTHON_LIST.fullmatch(text):
             return None
         return [re.sub(r"\\(.)", r"\1", part[1:-1]) for part in re.findall(_PYTHON_TEXT, text)]
@@ -166,12 +170,15 @@ def _label_of(item: Any) -> str:
         for key in ("uri", "id", "label", "name"):
             if isinstance(item.get(key), str):
                 return str(item[key])
-    raise ValueError(f"a label is {item!r}; labels are texts or whole numbers")
+    is_long = isinstance(item, list | dict)
+    shown = f"a {type(item).__name__}" if is_long else excerpt(repr(item), 80)
+    raise ValueError(f"a label is {shown}; labels are texts or whole numbers")
 
 
 def _is_right(name: str, weight: Any) -> bool:
     if not isinstance(weight, bool | int | float):
-        raise ValueError(f"the label {name!r} has {weight!r}; true, false or 0 to 1 is expected")
+        shown = excerpt(repr(weight), 80)
+        raise ValueError(f"the label {name!r} has {shown}; true, false or 0 to 1 is expected")
     return weight >= RIGHT_FROM
 
 
