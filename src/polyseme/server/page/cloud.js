@@ -19,19 +19,22 @@ export class Cloud {
     const all = Array.from({ length: this.n }, (_, i) => i), readable = all.filter((i) => !isCode(plane.names[i]));
     this.named = readable.length ? readable : all;
     this.chosen = null;
+    this.isMoving = false;
     this.widths = new Map();
     this.transform = zoomIdentity;
     this.points = make("canvas", { role: "img", "aria-label": "Every topic as a point; use the search above to find one" });
-    this.captions = make("canvas", { class: "captions", "aria-hidden": "true" });
     this.tip = make("div", { class: "tip", hidden: true });
     const step = (factor) => () => select(this.points).transition().duration(isStill() ? 0 : 250).call(this.zoom.scaleBy, factor);
-    place.replaceChildren(this.points, this.captions, this.tip, make("div", { class: "zooming" },
+    place.replaceChildren(this.points, this.tip, make("div", { class: "zooming" },
       make("button", { type: "button", "aria-label": "Zoom in", onclick: step(2) }, "+"),
       make("button", { type: "button", "aria-label": "Zoom out", onclick: step(0.5) }, "−"),
       make("button", { type: "button", "aria-label": "Show all", onclick: () => this.flyTo(zoomIdentity) }, "⤢")));
     place.classList.add("cloud");
-    this.zoom = zoom().scaleExtent([1, MOST_ZOOM]).on("zoom", (event) => {
+    this.zoom = zoom().scaleExtent([1, MOST_ZOOM]).on("start", () => { this.isMoving = true; }).on("zoom", (event) => {
       this.transform = event.transform;
+      this.schedule();
+    }).on("end", () => {
+      this.isMoving = false;
       this.schedule();
     });
     select(this.points).call(this.zoom);
@@ -50,16 +53,9 @@ export class Cloud {
   resize() {
     const { clientWidth: width, clientHeight: height } = this.points;
     if (width === 0) return;
-    this.ratio = Math.min(2, devicePixelRatio);
-    [this.width, this.height] = [width, height];
-    for (const canvas of [this.points, this.captions]) {
-      canvas.width = Math.round(width * this.ratio);
-      canvas.height = Math.round(height * this.ratio);
-    }
+    [this.width, this.height, this.ratio] = [width, height, null];
     [this.across, this.down] = [EDGE * width, EDGE * height];
     this.zoom.extent([[0, 0], [width, height]]).translateExtent([[-width / 2, -height / 2], [1.5 * width, 1.5 * height]]);
-    this.image = this.points.getContext("2d", { alpha: false }).createImageData(this.points.width, this.points.height);
-    this.pixels = new Uint32Array(this.image.data.buffer);
     const style = getComputedStyle(document.documentElement);
     this.ink = style.getPropertyValue("--text").trim();
     this.paper = style.getPropertyValue("--surface").trim();
@@ -85,7 +81,20 @@ export class Cloud {
     });
   }
 
+  // Where a pixel of the page is several of the screen, a moving picture is drawn with the former and a still one with
+  // the latter: nobody sees the difference in motion, and four times the pixels would cost half of the frames.
+  sharpen() {
+    const ratio = this.isMoving ? 1 : Math.min(2, devicePixelRatio);
+    if (ratio === this.ratio) return;
+    this.ratio = ratio;
+    this.points.width = Math.round(this.width * ratio);
+    this.points.height = Math.round(this.height * ratio);
+    this.image = this.points.getContext("2d", { alpha: false }).createImageData(this.points.width, this.points.height);
+    this.pixels = new Uint32Array(this.image.data.buffer);
+  }
+
   draw() {
+    this.sharpen();
     const inSight = this.drawPixels();
     if (inSight.length <= MOST_CIRCLES) this.drawCircles(inSight);
     this.drawCaptions();
@@ -109,12 +118,13 @@ export class Cloud {
       }
     }
     if (inSight.length <= MOST_CIRCLES) pixels.fill(this.ground); // they are drawn as circles instead
-    this.points.getContext("2d").putImageData(this.image, 0, 0);
+    this.points.getContext("2d").putImageData(this.image, 0, 0); // transforms do not concern it
     return inSight;
   }
 
   drawCircles(inSight) {
     const context = this.points.getContext("2d"), { wide, high, left, top } = this.view(), { ratio } = this;
+    context.setTransform(1, 0, 0, 1, 0, 0);
     const grown = Math.min(2.2, 0.8 + Math.log2(this.transform.k + 1) / 5);
     for (let at = inSight.length - 1; at >= 0; at -= 1) { // frequent ones last, above the others
       const i = inSight[at];
@@ -128,9 +138,8 @@ export class Cloud {
 
   // Names of the most frequent topics in sight, where there is room.
   drawCaptions() {
-    const context = this.captions.getContext("2d"), { wide, high, left, top } = this.view();
+    const context = this.points.getContext("2d"), { wide, high, left, top } = this.view();
     context.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
-    context.clearRect(0, 0, this.width, this.height);
     context.font = "12.5px system-ui, sans-serif";
     context.textAlign = "center";
     context.lineJoin = "round";
