@@ -15,9 +15,15 @@ from playwright.sync_api import expect
 STILL = {"reduced_motion": "reduce"}
 
 
-def node(number, n_labels, name="a topic"):
+def node(number, n_labels, name="a topic", *, n_given=0):
     named = [{"label": 0, "name": f"{name} {number}"}]
-    return {"node": number, "n_labels": n_labels, "words": [], "labels": named}
+    return {
+        "node": number,
+        "n_labels": n_labels,
+        "n_given": n_given,
+        "words": [],
+        "labels": named,
+    }
 
 
 def with_tree(visit, starts, levels, **options):
@@ -59,8 +65,8 @@ def test_a_flight_ends_where_it_should(visit, store):
     assert int(cluster) in clusters.cluster_of_slot[clusters.slots_of(int(label))]
 
 
-def test_tiles_are_as_large_as_their_areas(visit):
-    levels = [[node(0, 10), node(1, 40)], [node(i, 10) for i in range(5)]]
+def test_a_tile_is_the_larger_the_more_often_topics_of_its_area_are_given(visit):
+    levels = [[node(0, 10, n_given=90), node(1, 40, n_given=1560)], [node(i, 9) for i in range(5)]]
     page = with_tree(visit, [[0, 2], [0, 1, 5]], levels)
     expect(page.locator(".tile")).to_have_count(2)
     boxes = [tile.bounding_box() for tile in page.locator(".tile").all()]
@@ -119,7 +125,7 @@ def test_topics_without_a_name_are_merged_before_others(visit):
 def test_an_area_is_not_called_as_the_one_around_it(visit):
     def called(number, *names):
         labels = [{"label": i, "name": name} for i, name in enumerate(names)]
-        return {"node": number, "n_labels": 9, "words": [], "labels": labels}
+        return {**node(number, 9), "labels": labels}
 
     levels = [
         [called(0, "law", "state", "duty"), called(1, "fish")],
@@ -225,6 +231,46 @@ def test_the_cloud_draws_topics_and_flies_to_one(visit, store):
     page.get_by_role("button", name="Show all").click()
     zoomed = page.evaluate("import('./page/map.js').then(map => map.theCloud().transform.k)")
     assert zoomed == 1
+
+
+def test_the_cloud_is_drawn_with_every_pixel_of_the_screen_once_it_stands_still(visit, store):
+    page = visit("map/cloud", device_scale_factor=2)
+    expect(page.locator("canvas")).to_be_visible()
+    ratio = "import('./page/map.js').then(map => map.theCloud().ratio)"
+    assert page.evaluate(ratio) == 2
+    during, after = page.evaluate(
+        """async (label) => {
+            const cloud = (await import("./page/map.js")).theCloud();
+            cloud.choose(label);
+            const frame = () => new Promise(requestAnimationFrame);
+            while (!cloud.isMoving) await frame();
+            await frame();
+            await frame();
+            const during = cloud.points.width / cloud.width;
+            while (cloud.isMoving) await frame();
+            await frame();
+            await frame();
+            return [during, cloud.points.width / cloud.width];
+        }""",
+        number_of(store, "tank"),
+    )
+    assert (during, after) == pytest.approx((1, 2), rel=0.01)
+
+
+def test_topics_with_several_meanings_are_offered_where_nothing_is_chosen(visit, store):
+    for part, address in (("map", r"#map/\d+/"), ("map/cloud", "#map/cloud/")):
+        page = visit(part, **STILL)
+        page.locator("#map-detail").get_by_role("button", name="tank", exact=True).click()
+        expect(page).to_have_url(re.compile(f"{address}{number_of(store, 'tank')}"))
+        expect(page.locator("#map-detail h3")).to_have_text("tank")
+
+
+def test_a_word_that_is_wider_than_its_tile_is_cut_and_not_broken(visit):
+    levels = [[node(i, 10, "Donaudampfschifffahrtsgesellschaftskapitän") for i in range(60)]]
+    page = with_tree(visit, [[0, 60]], levels, viewport={"width": 390, "height": 800})
+    shown = page.locator(".tile strong").first
+    expect(shown).to_contain_text("…")
+    assert shown.text_content().startswith("Donau")
 
 
 def test_a_point_of_the_cloud_can_be_chosen(visit):

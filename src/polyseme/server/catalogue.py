@@ -93,7 +93,7 @@ class Catalogue:
     def _known_of(self, sense: Sense) -> dict[str, Any]:
         labels = zip(sense.label_numbers, sense.labels, strict=True)
         words = list(zip(sense.word_numbers, sense.words, strict=True))
-        telling = self._common_words.without(words)[:N_WORDS]
+        telling = _without_repeats(self._common_words.without(words))[:N_WORDS]
         return {
             "labels": [{**self._named(label), "weight": weight} for label, (_, weight) in labels],
             "words": [Word(feature, *word)._asdict() for feature, word in telling],
@@ -176,6 +176,7 @@ class Catalogue:
         clusters, visits = self._model.clusters_, self._model.slot_documents_
         slot_starts = clusters.starts[self._model.tree_.clusters_below(level)]
         all_visits = np.bincount(clusters.labels, visits, clusters.n_labels)
+        n_given = np.diff(np.append(0, np.cumsum(visits))[slot_starts])
         found = []
         most_at_home = np.zeros(clusters.n_labels)
         for slots in (slice(*pair) for pair in pairwise(slot_starts.tolist())):
@@ -196,6 +197,7 @@ class Catalogue:
                 {
                     "node": node,
                     "n_labels": len(below),
+                    "n_given": int(n_given[node]),
                     "words": [word.name for word in words],
                     "labels": [self._named(label) for label in largest.tolist()],
                 }
@@ -284,6 +286,18 @@ def _as_json(summary: LabelSummary) -> dict[str, Any]:
     found = asdict(summary)
     if summary.found_as is None:
         del found["found_as"]
+    return found
+
+
+def _without_repeats(words: list[tuple[int, Any]]) -> list[tuple[int, Any]]:
+    """Return words, strongest first, without phrases of which every word stands before them."""
+    found, alone = [], set()
+    for feature, word in words:
+        parts = str(word[0]).split(" ")
+        if len(parts) == 1 or not alone.issuperset(parts):
+            found.append((feature, word))
+        if len(parts) == 1:
+            alone.add(parts[0])
     return found
 
 

@@ -133,10 +133,14 @@ class ClusterResponse(BaseModel):
 
 
 class TreeNode(BaseModel):
-    """A node: the labels below it, its strongest words and its largest labels."""
+    """A node: the labels below it, its strongest words and its largest labels.
+
+    `n_given` says how often its labels are given to training documents that reach it.
+    """
 
     node: int
     n_labels: int
+    n_given: int
     words: list[str | int]
     labels: list[Label]
 

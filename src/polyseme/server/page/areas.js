@@ -1,11 +1,12 @@
 // Areas as tiles to go into; a large tile shows what is in it.
 
 import { count, isCode, isStill, make } from "./dom.js";
-import { fontSize, laidOut, textWidth } from "./layout.js";
+import { fontSize, laidOut, PLAIN, shortened, textWidth } from "./layout.js";
 
-const TILES = { least: 130 * 66, wider: 2 }, INSIDE = { least: 92 * 36, wider: 2.4 }; // least: pixels that can say something
-const MANY = 8; // tiles inside another that are worth their room
-const HEAD = 34, EDGE = 6, FIGURE = 110; // pixels: above what is inside, around it, for a number of topics
+const TILES = { least: 130 * 66, wider: 2 }, INSIDE = { least: 88 * 34, wider: 2.4 }; // least: pixels that can say something
+const MANY = 6; // tiles inside another that are worth their room
+const HEAD = 34, EDGE = 6, FIGURE = 110, ALSO = 70; // pixels: above what is inside, around it, for a number of topics, for further names
+const SMALLEST = 0.62; // rem
 const LINE = 16 * 1.2, LOW = 60; // a tile that is lower has room for its name alone
 const MILLISECONDS = 380;
 
@@ -36,14 +37,15 @@ export class Areas {
 
   tile(item) {
     const { width, height, kind } = item;
-    const isRest = kind === "rest", isSmall = width < 90 || height < 50;
+    const isRest = kind === "rest", isSmall = width < 90 || height < 50, across = width - (isSmall ? 10.5 : 17);
     const inside = item.inside?.length && height > 2 * HEAD ? laidOut(item.inside, width - 2 * EDGE, height - HEAD - EDGE, INSIDE) : [];
     const isRoomy = inside.length >= MANY;
     const title = isRest ? `+${item.items.length.toLocaleString("en")}` : item.title;
-    const size = isRoomy ? Math.min(1.1, Math.max(0.85, width / 260)) : fontSize(title, width - 17, 0.62, Math.max(0.78, Math.min(1.3, Math.sqrt(width * height) / 170)));
-    const name = make("strong", {}, title);
+    const size = isRoomy ? Math.min(1.1, Math.max(0.85, width / 260)) : fontSize(title, across, SMALLEST, Math.max(0.78, Math.min(1.3, Math.sqrt(width * height) / 170)));
+    const name = make("strong", {}, isRoomy ? title : shortened(title, size, across));
     name.style.fontSize = `${size.toFixed(2)}rem`;
     const isHidden = isRoomy ? textWidth(title, size) + FIGURE > width : isSmall || height < LOW;
+    const also = item.others?.length && textWidth(title, size) + FIGURE + ALSO < width ? make("span", { class: "also" }, item.others.join(", ")) : null;
     const said = item.said ? make("span", { class: isHidden ? "for-readers" : "n" }, item.said) : null;
     const found = make("button", {
       type: "button",
@@ -52,7 +54,7 @@ export class Areas {
       title: isRest || isRoomy ? null : [title, ...(item.others ?? [])].join(", "),
       "aria-current": item.isFound ? "true" : null,
     },
-    ...(isRoomy ? [make("span", { class: "tile-head" }, name, said), this.inside(inside)]
+    ...(isRoomy ? [make("span", { class: "tile-head" }, name, also, said), this.inside(inside)]
       : [name, item.others?.length && !isSmall && height >= 84 ? make("span", { class: "others" }, item.others.join(", ")) : null, said]));
     found.addEventListener("click", () => this.open(item));
     lay(found, item);
@@ -65,9 +67,10 @@ export class Areas {
   inside(tiles) {
     return make("span", { class: "inside", "aria-hidden": "true" }, tiles.map((item) => {
       const isRest = item.kind === "rest", title = isRest ? `+${item.items.length.toLocaleString("en")}` : item.title;
-      const room = item.height - 5, words = make("span", {}, title);
-      let size = fontSize(title, item.width - 10, 0.62, 0.8);
-      if (title.includes(" ") && room < 2 * LINE * size) size = Math.max(0.66, Math.min(size, room / (2 * LINE))); // for two lines
+      const room = item.height - 5, across = item.width - 10;
+      let size = fontSize(title, across, SMALLEST, 0.8, PLAIN);
+      if (title.includes(" ") && room < 2 * LINE * size) size = Math.max(SMALLEST, Math.min(size, room / (2 * LINE))); // for two lines
+      const words = make("span", {}, shortened(title, size, across, PLAIN));
       words.style.fontSize = `${size.toFixed(2)}rem`;
       words.style.webkitLineClamp = String(Math.max(1, Math.floor(room / (LINE * size) + 0.05)));
       const inner = make("span", { class: isRest ? "inner rest" : "inner", title: isRest ? null : [title, ...item.others].join(", ") }, words);

@@ -39,13 +39,25 @@ export function laidOut(items, width, height, { least, wider }) {
   }));
 }
 
+export const TITLE = "650 16px system-ui, sans-serif", PLAIN = "16px system-ui, sans-serif";
 const context = document.createElement("canvas").getContext("2d");
-context.font = "650 16px system-ui, sans-serif";
 
-export const textWidth = (words, size) => size * context.measureText(words).width;
+export function textWidth(words, size, font = TITLE) {
+  context.font = font;
+  return size * context.measureText(words).width;
+}
 
 // The size, in rem, at which no word has to be broken, between a least one and the wanted one.
-export function fontSize(words, width, least, wanted) {
-  const longest = Math.max(...words.split(/[\s/-]+/).map((word) => textWidth(word, 1.03)));
+export function fontSize(words, width, least, wanted, font = TITLE) {
+  const longest = Math.max(...words.split(/[\s/-]+/).map((word) => textWidth(word, 1.03, font)));
   return Math.max(least, Math.min(wanted, width / longest));
 }
+
+// A word that is wider than its tile is cut at the end: broken anywhere, as "interdepende nce", it would be hard to read.
+export const shortened = (words, size, width, font = TITLE) => words.replace(/[^\s/-]+/g, (word) => {
+  const fits = (part) => textWidth(part, size, font) <= width;
+  if (fits(word)) return word;
+  let n = word.length - 1;
+  while (n > 1 && !fits(`${word.slice(0, n)}…`)) n -= 1;
+  return `${word.slice(0, n)}…`;
+});

@@ -18,7 +18,7 @@ let gone = null; // what was searched for, once the map has gone there
 export function begin({ showProblem }) {
   run = latestOnly(showProblem);
   searchRun = latestOnly(showProblem);
-  detail.begin({ showProblem });
+  detail.begin({ showProblem, goToTopic });
   find("show-areas").addEventListener("click", () => { location.hash = "#map"; });
   find("show-cloud").addEventListener("click", () => { location.hash = "#map/cloud"; });
   find("map-query").addEventListener("input", debounced(() => find("map-query").value === gone || search()));
@@ -128,7 +128,7 @@ async function itemsOf(place, label, signal) {
 
 function areaItem(place) {
   const [title, ...others] = tree.names(place), n = tree.nTopics(place);
-  return { kind: "area", key: keyOf(place), place, title, others, value: Math.max(1, n), said: count(n, "topic"), hue: tree.hue(place) };
+  return { kind: "area", key: keyOf(place), place, title, others, value: tree.size(place), said: count(n, "topic"), hue: tree.hue(place) };
 }
 
 function open(item) {

@@ -1,13 +1,14 @@
 // What is said beside the map about the chosen area or topic.
 
-import { get, latestOnly } from "./api.js";
-import { count, find, make, percent, topicList } from "./dom.js";
+import { chosen, get, latestOnly } from "./api.js";
+import { count, find, isCode, make, percent, topicList } from "./dom.js";
 
-const MOST_TOPICS = 40;
-let run;
+const MOST_TOPICS = 40, MOST_AMBIGUOUS = 14;
+let run, goToTopic;
 
-export function begin({ showProblem }) {
-  run = latestOnly(showProblem);
+export function begin(told) {
+  run = latestOnly(told.showProblem);
+  ({ goToTopic } = told);
 }
 
 export function clear() {
@@ -23,9 +24,9 @@ export function show(tree, place, label) {
   }
   run(async (signal, isCurrent) => {
     if (place.level < 0) {
-      put(make("h3", {}, "All topics"),
+      await sayAll(signal, isCurrent,
         make("p", { class: "quiet" }, `${count(tree.levels[0].length, "area")}${tree.last > 0 ? ` with ${count(tree.levels[tree.last].length, "smaller one")}` : ""}. ` +
-          "An area is called by its topics. A topic may be in several areas."),
+          "An area is called by its topics, and is as large as they are frequent. A topic may be in several areas."),
         make("p", { class: "quiet keys" }, "Arrow keys walk from tile to tile, Enter goes in, Escape goes out."));
       return;
     }
@@ -42,8 +43,20 @@ export function show(tree, place, label) {
   });
 }
 
+// Where nothing is chosen, topics that lie in several places are worth a visit.
+async function sayAll(signal, isCurrent, ...content) {
+  put(make("h3", {}, "All topics"), ...content);
+  if (!chosen.senses?.n_ambiguous_labels) return;
+  const { labels } = await get("labels", { order: "ambiguity", limit: MOST_AMBIGUOUS }, signal);
+  const named = labels.filter((one) => one.n_senses > 1 && !isCode(one.name));
+  if (!isCurrent() || named.length === 0) return;
+  find("map-detail").append(make("h4", {}, "Topics with several meanings"),
+    make("ul", { class: "plain chips" }, named.map((one) => make("li", {},
+      make("button", { type: "button", class: "chip", onclick: () => goToTopic(one.label) }, one.name)))));
+}
+
 export function showCloud(n, isAll) {
-  run(async () => put(make("h3", {}, "All topics"),
+  run((signal, isCurrent) => sayAll(signal, isCurrent,
     make("p", { class: "quiet" }, `${isAll ? "All" : "The"} ${n.toLocaleString("en")} ${isAll ? "" : "most frequent "}topics, coloured by area. Names are those of the most frequent ones in sight.`),
     make("p", { class: "quiet" }, "Choose a point to see its meanings, joined to it by lines.")));
 }

@@ -43,6 +43,11 @@ export class Tree {
     return place.level < 0 ? this.levels[0].reduce((sum, one) => sum + one.n_labels, 0) : this.about(place).n_labels;
   }
 
+  // How large an area is drawn: frequent topics count for more, but not by as much as they are more frequent.
+  size(place) {
+    return Math.sqrt(this.about(place).n_given + this.nTopics(place));
+  }
+
   // An area is called by its topics; where it has none, by the words that lead there. What a larger area around it
   // is called does not tell it from its neighbours.
   names(place) {
