@@ -4,6 +4,7 @@ import { draw, percent } from "./dom.js";
 
 const SIDE = { width: 460, height: 320, left: 44, bottom: 40, top: 30, right: 18 };
 const TICKS = [0, 0.25, 0.5, 0.75, 1];
+const MANY = 7; // columns whose captions have room
 
 export const at = (x, y) => [
   SIDE.left + x * (SIDE.width - SIDE.left - SIDE.right),
@@ -39,7 +40,7 @@ export function columns(attributes, { y }, captions, series) {
       const [from, to] = [at(0, tick), at(1, tick)];
       return [draw("line", { class: "grid", x1: from[0], y1: from[1], x2: to[0], y2: to[1] }), text([SIDE.left - 6, from[1] + 4], "end", percent(tick))];
     }),
-    captions.map((caption, i) => text([at((i + 0.5) * width, 0)[0], SIDE.height - SIDE.bottom + 16], "middle", caption)),
+    captions.map((caption, i) => text([at((i + 0.5) * width, 0)[0], SIDE.height - SIDE.bottom + 16], "middle", caption, captions.length > MANY ? "tight" : "")),
     series.flatMap((values, which) => values.map((value, i) => {
       if (value === null) return null;
       const [left, top] = at((i + 0.12) * width + which * each, value), [right, bottom] = at((i + 0.12) * width + (which + 1) * each, 0);

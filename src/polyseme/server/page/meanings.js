@@ -97,7 +97,7 @@ function showTopic(argument, isAsked) {
     if (!isCurrent()) return;
     find("label").replaceChildren(
       make("h3", { tabindex: "-1" }, label.name),
-      make("p", { class: "quiet" }, `${count(label.n_documents, "training text")}.`, label.uri ? ` ${label.uri}` : ""),
+      make("p", { class: "quiet" }, `${count(label.n_documents, "training text")}. `, label.uri ? address(label.uri) : null),
       ...inVocabulary(label),
       ...(label.senses.length ? severalMeanings(label) : oneMeaning(label)),
       ...(label.slots.length ? [make("p", { class: "where" },
@@ -106,6 +106,8 @@ function showTopic(argument, isAsked) {
     if (isAsked && isNarrow()) find("label").scrollIntoView();
   });
 }
+
+const address = (uri) => (/^https?:/.test(uri) ? make("a", { href: uri, target: "_blank", rel: "noreferrer" }, uri) : uri);
 
 function severalMeanings({ senses, ambiguity, evidence }) {
   const times = new Map();
