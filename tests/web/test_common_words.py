@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from polyseme import TextModel, XRLinear
-from polyseme.server.catalogue import Catalogue
+from polyseme.server.catalogue import Catalogue, _without_repeats
 from polyseme.server.common_words import CommonWords
 from polyseme.tagger import tagger_for
 
@@ -56,3 +56,10 @@ def test_words_of_a_label_are_told_without_common_ones(tagger):
     told = [word["name"] for word in label["words"]]
     assert told
     assert not any(word in name.split() for name in told for word in ("the", "der"))
+
+
+def test_a_phrase_of_words_that_stand_before_it_is_left_out():
+    names = ["din", "1983 din", "1983", "1982 din", "din 1983", "iso"]
+    words = [(i, (name, 1.0)) for i, name in enumerate(names)]
+    kept = ["din", "1983 din", "1983", "1982 din", "iso"]
+    assert [name for _, (name, _) in _without_repeats(words)] == kept

@@ -181,6 +181,8 @@ def test_the_tree_has_all_nodes_and_links(client, store):
     sizes = [len(level) for level in found["levels"]]
     assert sizes == [model.tree_.n_nodes(i + 1) for i in range(model.tree_.n_levels)]
     assert [one["n_labels"] for one in found["levels"][-1]] == model.clusters_.sizes.tolist()
+    for level in found["levels"]:
+        assert sum(one["n_given"] for one in level) == model.slot_documents_.sum()
     assert all(one["words"] and one["labels"] for one in found["levels"][-1])
     assert 0 < len(found["links"]) <= 10
     for link in found["links"]:

@@ -291,7 +291,8 @@ def _as_json(summary: LabelSummary) -> dict[str, Any]:
 
 def _without_repeats(words: list[tuple[int, Any]]) -> list[tuple[int, Any]]:
     """Return words, strongest first, without phrases of which every word stands before them."""
-    found, alone = [], set()
+    found = []
+    alone: set[str] = set()
     for feature, word in words:
         parts = str(word[0]).split(" ")
         if len(parts) == 1 or not alone.issuperset(parts):
