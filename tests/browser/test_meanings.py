@@ -166,3 +166,18 @@ def test_what_a_vocabulary_says_of_a_topic_is_shown(visit, store):
     related.get_by_role("link", name="siege").click()
     expect(page.locator("#label h3")).to_have_text("siege")
     expect(page.locator(".related")).to_have_count(0)
+
+
+def test_a_hit_says_by_which_other_name_it_was_found_and_what_tells_it_from_its_namesake(visit):
+    def rename(body):
+        first, second, third = body["labels"] = body["labels"][:3]
+        first.update(name="Bank", uri="urn:river")
+        second.update(name="Bank", uri="urn:money")
+        third.update(name="Ferry", uri="urn:ferry", found_as="Bankboot")
+
+    page = visit("quality")
+    altered(page, "**/v1/labels?*", rename)
+    page.get_by_role("link", name="Meanings", exact=True).click()
+    expect(page.locator("#found .beneath-name")).to_have_text(
+        ["urn:river", "urn:money", "Bankboot"]
+    )

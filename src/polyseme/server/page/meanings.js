@@ -53,7 +53,7 @@ function search(onFound) {
     find("found-status").textContent = query === "" ? "" : foundSentence(answer, query);
     find("found").replaceChildren(...answer.labels.map((one) => make("li", {},
       make("a", { class: "hit", href: `#meanings/${one.label}`, title: one.uri, "data-label": one.label },
-        make("span", { class: "name" }, one.name),
+        make("span", { class: "name" }, one.name, beneath(one, answer.labels)),
         one.n_senses > 1
           ? make("span", { class: "quiet", title: likelihood(one.ambiguity) },
             order === "ambiguity" ? sure(one.ambiguity) : count(one.n_senses, "meaning"))
@@ -61,6 +61,13 @@ function search(onFound) {
     onFound?.(answer.labels[0]);
     markCurrent();
   });
+}
+
+// By which other name a topic was found, or what tells it from others of the same name.
+function beneath({ label, name, uri, found_as: other }, found) {
+  const isAlone = found.every((one) => one.label === label || one.name !== name);
+  const words = other ?? (isAlone ? null : uri);
+  return words ? make("span", { class: "beneath-name quiet" }, words) : null;
 }
 
 // How the list is to be read, or why no topic has several meanings.
