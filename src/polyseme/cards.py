@@ -13,6 +13,7 @@ from typing import Any
 
 from polyseme.files.model_folder import CARD, CARD_MARK
 from polyseme.files.whole_files import written_beside
+from polyseme.machine.printable import printable
 from polyseme.tagger import Tagger, open_tagger
 
 __all__ = ["model_card", "write_card"]
@@ -40,7 +41,7 @@ def write_card(path: str | os.PathLike[str], tagger: Tagger | None = None) -> bo
         return False
     card = model_card(open_tagger(folder) if tagger is None else tagger, folder.absolute().name)
     with written_beside(place) as stream:
-        stream.write(card.encode())
+        stream.write(printable(card).encode())
     return True
 
 

@@ -248,3 +248,56 @@ def test_a_terminal_shows_the_sense_of_a_label_behind_its_name():
         "place": 1,
         "name": "comet, planet",
     }
+
+
+# What would be lost or misread
+
+
+def test_the_file_that_is_read_is_not_written_over(text_model, new, tmp_path):
+    own = tmp_path / "own.csv"
+    before = new.read_bytes()
+    own.write_bytes(before)
+    (tmp_path / "linked.csv").symlink_to(own)
+    for output in (own, tmp_path / "linked.csv", tmp_path / "." / "own.csv"):
+        assert "is the file that is read" in refuse("predict", text_model, own, "-o", output)
+    assert own.read_bytes() == before
+
+
+def test_a_dash_as_the_output_is_stdout(text_model, new, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert succeed("predict", text_model, new, "-o", "-") == succeed("predict", text_model, new)
+    assert not (tmp_path / "-").exists()
+
+
+@pytest.mark.parametrize(
+    "options", [["--lines"], ["--format", "csv"], ["--text-column", "a"], ["--encoding", "cp1252"]]
+)
+def test_options_of_files_are_refused_beside_a_text(text_model, options):
+    result = run("predict", text_model, "--text", "a tank", *options)
+    assert result.exit_code == 2
+    assert f"{options[0]} is for files, not for --text" in result.stderr
+
+
+def test_documents_without_a_text_are_counted(text_model, tmp_path):
+    path = tmp_path / "some.jsonl"
+    path.write_text('{"text": "a tank"}\n{"text": NaN}\n{"text": null}\n{"text": " "}\n')
+    result = run("predict", text_model, path)
+    assert result.exit_code == 0
+    assert "3 documents had no text to judge by" in result.stderr
+
+
+def test_lines_of_fasttext_are_announced_whatever_their_file_is_called(text_model, tmp_path):
+    path = tmp_path / "some.ft"
+    path.write_text("__label__tank A tank with fish\n__label__tank A tank of the army\n")
+    result = run("predict", text_model, path)
+    assert result.exit_code == 0
+    assert "some.ft looks like " in result.stderr
+    assert len(result.stdout.splitlines()) >= 3
+
+
+def test_structure_that_is_taken_as_text_is_doubted_aloud(text_model, tmp_path):
+    path = tmp_path / "some.jsonl"
+    path.write_text('{"text": "a tank", "labels": ["tank"]}\n')
+    result = run("predict", text_model, path, "--format", "lines")
+    assert result.exit_code == 0
+    assert "looks like jsonl; as you say --format lines, all of it is text" in result.stderr

@@ -195,6 +195,11 @@ def test_after_lists_of_labels_another_corpus_has_the_separator_that_it_shows(tm
         ("['a\\'b, c', \"d\"]", ";", ("a'b, c", "d")),
         ("[not a list", None, ("[not a list",)),
         ("<http://x/1>  <http://x/2>", " ", ("http://x/1", "http://x/2")),
+        (
+            ["<urn:x:1>", "<html>", "html", "<i>E. coli</i>"],
+            None,
+            ("urn:x:1", "<html>", "html", "<i>E. coli</i>"),
+        ),
         (["a", 3, {"uri": "u", "label": "l"}, {"label": "l"}], None, ("a", "3", "u", "l")),
         (None, ";", ()),
         ("  ", ";", ()),

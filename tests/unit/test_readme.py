@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import fnmatch
 import importlib.util
 import inspect
@@ -58,7 +59,7 @@ def named_paths(name: str) -> set[str]:
 @pytest.mark.parametrize("name", ["README.md", "docs/python.md"])
 def test_the_first_python_that_is_seen_prints_what_it_says(name, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    (example,) = blocks(name, "python")
+    example, *_ = blocks(name, "python")
     exec(compile(example, name, "exec"), {})
     printed = capsys.readouterr().out
     (shown,) = re.findall(r"^It prints:\n\n```\n(.*?)^```$", text_of(name), re.S | re.M)
@@ -67,6 +68,33 @@ def test_the_first_python_that_is_seen_prints_what_it_says(name, tmp_path, monke
     if name == "docs/python.md":
         assert float(printed.split()[1]) > 90
     assert (tmp_path / "tagger" / "model.json").exists()
+
+
+@pytest.mark.slow
+def test_what_commands_do_can_be_done_in_python_as_the_page_says(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for i, (name, n_documents) in enumerate({"articles": 900, "test": 90, "more": 30}.items()):
+        write_csv(f"{name}.csv", make_corpus(n_documents, seed=i))
+    write_csv("new.csv", make_corpus(20, seed=7), with_labels=False)
+    _, example = blocks("docs/python.md", "python")
+    found: dict[str, object] = {}
+    exec(compile(example, "docs/python.md", "exec"), found)
+    assert found["figures"]["accuracy"]["P@1"] > 50
+    assert "tank" in found["names"]
+    assert len(found["shares"]) > 1
+    assert found["sizes"]["n_documents"] == 900
+    assert load("models/articles").classifier_.n_documents_ == 930
+    assert (tmp_path / "report.html").exists()
+    with open("labels.csv", encoding="utf-8", newline="") as file:
+        assert {row["row"] for row in csv.DictReader(file)} == {str(row) for row in range(20)}
+
+
+def write_csv(path, corpus, *, with_labels=True):
+    with open(path, "w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["text", "labels"] if with_labels else ["text"])
+        for text, labels in zip(corpus.texts, corpus.labels, strict=True):
+            writer.writerow([text, ";".join(labels)] if with_labels else [text])
 
 
 @pytest.mark.slow

@@ -185,3 +185,17 @@ def test_suggestions_name_senses_whatever_their_number_and_company(model):
     for text, found in zip(having, together, strict=True):
         (few,) = model.suggest([text], limit=3, threshold=0)
         assert [one.sense for one in few] == [one.sense for one in found[:3]]
+
+
+def test_a_text_model_says_itself_what_a_label_means(model):
+    first = model.ambiguous_labels(1)[0]
+    senses = model.senses(str(first.name).upper())
+    assert [sense.name for sense in senses] == first.senses
+    assert all(sense.examples for sense in senses)
+    assert senses == tagger_for(model).senses(first.label)
+    assert len(model.senses(first.name, at_least=1.0)) == 1
+
+
+def test_functions_for_estimators_say_how_to_ask_a_text_model(model):
+    with pytest.raises(ValueError, match=r"^a TextModel is asked itself, such as by model.senses"):
+        polyseme.senses.senses_of(model, 0)

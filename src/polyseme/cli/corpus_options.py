@@ -19,9 +19,11 @@ from polyseme.text.vocabularies.vocabulary import Vocabulary
 __all__ = [
     "PLAIN_FORMATS",
     "features_from",
+    "is_named_text",
     "is_text",
     "note_named_labels",
     "opened_corpus",
+    "option_of",
     "reading_options",
     "refuse_text_options",
     "take",
@@ -60,8 +62,8 @@ _READING = (
     click.option(
         "--format",
         type=click.Choice([*FORMATS, *PLAIN_FORMATS]),
-        help="What kind of file it is; by its ending, or its first lines, if not given. One text "
-        "and one a line are for predict.",
+        help="What kind of file it is; by its ending, or its first lines, if not given. For "
+        "predict also text, the whole file as one text, and lines, one text per line.",
     ),
     click.option(
         "--encoding", metavar="NAME", help="Of text files, such as cp1252 or utf-16. [utf-8]"
@@ -216,16 +218,24 @@ def take(options: dict[str, Any]) -> dict[str, Any]:
 
 def is_text(data: Path, options: dict[str, Any]) -> bool:
     """Say whether the data are texts."""
-    is_named = options.get("labels_file") is not None or options.get("format") is not None
-    return is_named or is_corpus(data)
+    return is_named_text(options) or is_corpus(data)
+
+
+def is_named_text(options: dict[str, Any]) -> bool:
+    """Say whether an option says that the data are texts, whatever they look like."""
+    return options.get("labels_file") is not None or options.get("format") is not None
+
+
+def option_of(name: str) -> str:
+    """Return the option that fills an argument."""
+    return _SINGULAR.get(name, "--" + name.replace("_", "-"))
 
 
 def refuse_text_options(data: Path, options: dict[str, Any]) -> None:
     """Refuse options that have no meaning for matrices."""
     for name, value in options.items():
         if value not in (None, False, ()):
-            option = _SINGULAR.get(name, "--" + name.replace("_", "-"))
-            raise ValueError(f"{option} is for texts, and {data} is not a file of texts.")
+            raise ValueError(f"{option_of(name)} is for texts, and {data} is not a file of texts.")
 
 
 def opened_corpus(data: Path, options: dict[str, Any], **more: Any) -> Corpus:

@@ -18,20 +18,24 @@ import scipy.sparse as sp
 from polyseme import datasets
 from polyseme.cli.corpus_options import (
     PLAIN_FORMATS,
-    is_text,
+    is_named_text,
     opened_corpus,
+    option_of,
     refuse_text_options,
 )
 from polyseme.cli.errors import note
 from polyseme.tagger import Tagger
 from polyseme.text.corpora import guess_format
+from polyseme.text.corpora.guessing import format_by_name
 from polyseme.text.corpora.lines import lines_of
 from polyseme.text.features import in_batches
 from polyseme.text.predictions import TEXTS_AT_ONCE, Batch, batches_of
 
-__all__ = ["Documents", "Labelled", "read_documents", "read_labelled"]
+__all__ = ["STDIN", "Documents", "Labelled", "read_documents", "read_labelled"]
 
 STDIN = Path("-")
+# What says how a file is read, and so nothing about a text on the command line
+OF_FILES = ("lines", "format", "encoding", "text_columns", "id_column", "labels_file")
 
 
 @dataclass(frozen=True)
@@ -113,6 +117,9 @@ def read_documents(
     if options["text"]:
         if source is not None:
             raise click.UsageError("--text and INPUT exclude each other.")
+        for name in OF_FILES:
+            if options.get(name):
+                raise click.UsageError(f"{option_of(name)} is for files, not for --text.")
         return Documents([Batch(list(options["text"]))], is_single=len(options["text"]) == 1)
     if source is None or source == STDIN:
         return _of_stdin(options, tagger.model.reading_)
@@ -127,11 +134,13 @@ def read_documents(
 def _of_file(path: Path, name: str, options: dict[str, Any], like: dict[str, Any]) -> Documents:
     """Return the documents of a file; one without a known ending is looked into."""
     wanted, encoding = options["format"], options["encoding"]
-    if wanted not in PLAIN_FORMATS and (path.is_dir() or is_text(path, options)):
-        corpus = opened_corpus(path, options, need_labels=False, like=like)
-        return Documents(batches_of(corpus))
-    guessed = guess_format(path, encoding, like) if wanted is None else None
-    if guessed is None:
+    is_plain = wanted in PLAIN_FORMATS
+    if not is_plain and (path.is_dir() or format_by_name(path) or is_named_text(options)):
+        return Documents(batches_of(opened_corpus(path, options, need_labels=False, like=like)))
+    guessed = guess_format(path, encoding, like)
+    if wanted == "lines" and guessed is not None:
+        note(f"{name} looks like {guessed}; as you say --format lines, all of it is text.")
+    if is_plain or guessed is None:
         return _of_texts(lines_of(path, encoding), options["lines"] or wanted == "lines")
     corpus = opened_corpus(path, {**options, "format": guessed}, need_labels=False, like=like)
     note(

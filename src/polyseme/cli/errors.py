@@ -9,6 +9,8 @@ from typing import Any, TextIO
 
 import click
 
+from polyseme.machine.printable import printable
+
 __all__ = ["GroupWithPlainErrors", "note"]
 
 INTERRUPTED = 130  # what a shell reports for Ctrl-C
@@ -41,7 +43,7 @@ class GroupWithPlainErrors(click.Group):
 
 def note(sentence: str) -> None:
     """Say something to the person at the terminal, beside the results."""
-    click.echo(f"polyseme: {sentence}", err=True)
+    click.echo(f"polyseme: {printable(sentence)}", err=True)
 
 
 def _with_plain_errors(run: Callable[[], Any]) -> Any:

@@ -9,6 +9,8 @@ import click
 
 from polyseme.cli.report import described_senses, print_belief, print_report
 from polyseme.cli.shared import common_options, console, path_argument, plain_table, print_json
+from polyseme.files.model_folder import CARD, model_files
+from polyseme.machine.quantities import counted
 from polyseme.tagger import open_tagger
 
 __all__ = ["info"]
@@ -37,7 +39,8 @@ BY_LABEL = {
 def info(model: Path, with_labels: bool, n_threads: int | None, seed: int, as_json: bool) -> None:
     """Show what is in a model: its sizes, slots, senses and parameters."""
     tagger = open_tagger(model)
-    n_bytes = sum(file.stat().st_size for file in model.rglob("*") if file.is_file())
+    parts = [model / name for name in (*model_files(model), CARD)]
+    n_bytes = sum(part.stat().st_size for part in parts if part.exists())
     about, seconds = tagger.sizes(), tagger.phase_seconds
     chosen = tagger.classifier.chosen()
     added, texts = tagger.added_since_training, tagger.about_texts()
@@ -118,11 +121,7 @@ def _without_labels(texts: dict[str, Any]) -> dict[str, Any]:
 
 def _counted(added: dict[str, int], sentence: str) -> str:
     """Put the numbers of documents and labels into a sentence."""
-    counted = [
-        f"{added[f'n_{noun}s']:,} {noun}{'' if added[f'n_{noun}s'] == 1 else 's'}"
-        for noun in ("document", "label")
-    ]
-    return sentence.format(*counted)
+    return sentence.format(*(counted(added[f"n_{noun}s"], noun) for noun in ("document", "label")))
 
 
 def _order(ordering: dict[str, int] | None) -> str:

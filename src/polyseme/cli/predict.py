@@ -12,11 +12,12 @@ from typing import Any
 import click
 
 from polyseme.cli.corpus_options import reading_options, threshold_option
-from polyseme.cli.documents import read_documents
+from polyseme.cli.documents import STDIN, read_documents
 from polyseme.cli.errors import note
 from polyseme.cli.predictions import for_people, print_out
 from polyseme.cli.shared import common_options, path_argument, print_json
 from polyseme.machine.progress import Progress
+from polyseme.machine.quantities import counted
 from polyseme.tagger import Tagger, open_tagger
 from polyseme.text.predictions import (
     Counted,
@@ -66,7 +67,7 @@ __all__ = ["predict"]
     metavar="FILE",
     type=click.Path(path_type=Path),
     help="File to write: a table if it ends in .csv, .tsv or .parquet, a sparse matrix of scores "
-    "if it ends in .npz, else JSON lines.",
+    "if it ends in .npz, JSON lines if in .jsonl.",
 )
 @reading_options
 @common_options()
@@ -98,8 +99,12 @@ def predict(
     of the Extreme Classification Repository. Prints one line of JSON per document, best label
     first; with -o prints only, if asked by --json, what was written.
     """
+    if output == STDIN:  # as many programs call what is printed
+        output = None
     if output is not None:
         check_ending(output)
+        if source is not None and output.exists() and source.exists() and output.samefile(source):
+            raise ValueError(f"-o {output} is the file that is read; give another to write.")
     if top is not None:
         if limit is not None or threshold is not None or at_least:
             raise click.UsageError("--top excludes --limit, --threshold and --at-least.")
@@ -135,6 +140,8 @@ def predict(
                 "k": k,
             }
         )
+    if found.n_without_text:
+        note(f"{counted(found.n_without_text, 'document')} had no text to judge by.")
     _note_without_label(found, tagger, threshold)
 
 

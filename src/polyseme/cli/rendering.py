@@ -12,6 +12,7 @@ from rich.text import Text
 
 from polyseme.cli.shared import plain_table
 from polyseme.inputs.excerpts import excerpt
+from polyseme.machine.quantities import counted
 from polyseme.senses.describe import AmbiguousLabel, Sense
 
 __all__ = ["ambiguous_table", "print_only_meaning", "print_senses", "spoken_share"]
@@ -65,8 +66,7 @@ def spoken_share(share: float) -> str:
 
 
 def _body(sense: Sense, truth: str) -> Text:
-    n = sense.n_documents
-    share = {"share": f"{sense.share:.0%}, {n:,} document{'' if n == 1 else 's'}"}
+    share = {"share": f"{sense.share:.0%}, {counted(sense.n_documents, 'document')}"}
     return _lines(({"truth": truth} if truth else {}) | share | _what_goes_with(sense))
 
 

@@ -21,6 +21,7 @@ from polyseme.cli.rendering import (
 )
 from polyseme.cli.report import described_evidence
 from polyseme.cli.shared import common_options, console, path_argument, print_json
+from polyseme.machine.quantities import counted
 from polyseme.senses.describe import Sense
 from polyseme.senses.induce import FEWEST_DOCUMENTS
 from polyseme.senses.layer import SHOWN_FROM, SenseLayer
@@ -127,17 +128,17 @@ def senses(
 
 
 def _sentence(name: str, n_documents: int, ambiguity: float | None, found: list[Sense]) -> str:
-    counted = f"{n_documents:,} document{'' if n_documents == 1 else 's'}"
+    how_many = counted(n_documents, "document")
     if ambiguity is None:
         why = "too few to judge" if n_documents < FEWEST_DOCUMENTS else "which do not divide"
-        return f"{name} has {counted}, {why}; it is taken to have one meaning."
+        return f"{name} has {how_many}, {why}; it is taken to have one meaning."
     likely = f"the probability that it is ambiguous is {spoken_share(ambiguity)}"
     if len(found) == 1:
-        return f"{name} has one meaning, as far as its {counted} tell: {likely}."
+        return f"{name} has one meaning, as far as its {how_many} tell: {likely}."
     n = NUMBERS.get(len(found), str(len(found)))
     if ambiguity < SHOWN_FROM:
-        return f"{name} rather has one meaning: {likely}. Its {counted}, split in {n}:"
-    return f"{name} has {n} senses, as far as its {counted} tell: {likely}."
+        return f"{name} rather has one meaning: {likely}. Its {how_many}, split in {n}:"
+    return f"{name} has {n} senses, as far as its {how_many} tell: {likely}."
 
 
 def _in_vocabulary(tagger: Tagger, label: int, n_shown: int) -> Iterator[str]:

@@ -10,9 +10,12 @@ from typing import Any, TypeVar
 
 import click
 from rich import box
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
+
+from polyseme.machine.printable import printable
 
 __all__ = [
     "common_options",
@@ -70,9 +73,20 @@ def path_argument(
     )
 
 
+class PlainConsole(Console):
+    """A console on which names that strangers gave can do nothing but stand there."""
+
+    def render(
+        self, renderable: RenderableType, options: ConsoleOptions | None = None
+    ) -> Iterable[Segment]:
+        """Yield what is written piece by piece."""
+        for piece in super().render(renderable, options):
+            yield piece if piece.control else piece._replace(text=printable(piece.text))
+
+
 def console() -> Console:
     """Return a console on stdout, 80 columns wide unless the terminal is known to be wider."""
-    return Console(highlight=False)
+    return PlainConsole(highlight=False)
 
 
 def plain_table(

@@ -20,6 +20,7 @@ from polyseme.cli.estimate import estimate_on_matrices, print_estimate
 from polyseme.estimators.partitioned import PartitionedClassifier
 from polyseme.files.origin import fingerprint_of, origin_now
 from polyseme.machine.progress import Progress
+from polyseme.machine.quantities import counted
 from polyseme.machine.threads import count_jobs
 from polyseme.partition.trees.given import LabelHierarchy
 from polyseme.tagger import tagger_for
@@ -123,7 +124,7 @@ class _OnTexts:
         )
         note_named_labels(tagger_for(model), self._options)
         if model.n_without_labels_:
-            note(f"{model.n_without_labels_:,} documents without labels were left out.")
+            note(f"left out {counted(model.n_without_labels_, 'document')} without labels.")
         if not model.report_:
             has_order = model.classifier_.ordering_ is not None
             note(

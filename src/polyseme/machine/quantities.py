@@ -1,4 +1,4 @@
-"""Times and sizes, as people write and read them."""
+"""Times, sizes and counts, as people write and read them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 import re
 from numbers import Real
 
-__all__ = ["bytes_from", "seconds_from", "spoken_bytes", "spoken_seconds"]
+__all__ = ["bytes_from", "counted", "seconds_from", "spoken_bytes", "spoken_seconds"]
 
 _SECONDS = {"h": 3600.0, "m": 60.0, "s": 1.0}
 _BYTES = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12}
@@ -46,6 +46,11 @@ def bytes_from(given: object, name: str) -> int:
     elif isinstance(given, Real) and not isinstance(given, bool):
         found = float(given)
     return int(_within(found, _MOST, name, "a size such as 500MB or 2GB, above 0", given))
+
+
+def counted(n: int, noun: str) -> str:
+    """Return a number of things, such as "1 document" or "2,000 documents"."""
+    return f"{n:,} {noun}{'' if n == 1 else 's'}"
 
 
 def spoken_seconds(seconds: float) -> str:

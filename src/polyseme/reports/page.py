@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from polyseme.files.whole_files import written_beside
+from polyseme.machine.printable import printable
 from polyseme.reports.charts import Point, grouped_bars, unit_square
 from polyseme.tagger import Tagger, tagger_for
 
@@ -60,7 +61,7 @@ def write_report(
     tagger = model if isinstance(model, Tagger) else tagger_for(model)
     content = _page(tagger, name, tagger.phase_seconds if seconds is None else seconds)
     with written_beside(place) as stream:
-        stream.write(content.encode())
+        stream.write(printable(content).encode())
 
 
 def _page(tagger: Tagger, name: str, seconds: Mapping[str, float]) -> str:

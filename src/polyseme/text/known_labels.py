@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING
 
 from polyseme.inputs.names import Names
+from polyseme.senses.describe import AmbiguousLabel, Sense, ambiguous_labels, senses_of
+from polyseme.senses.layer import SHOWN_FROM
 from polyseme.senses.slots import label_name, label_number
 from polyseme.text.examples import Examples
 from polyseme.text.vocabularies.kept import KeptVocabulary
@@ -35,6 +38,38 @@ class KnownLabels:
             label.
         """
         return [] if self.examples_ is None else self.examples_.of(label, place)
+
+    def senses(self, label: str | int, *, at_least: float = SHOWN_FROM) -> list[Sense]:
+        """Describe each sense of a label with examples, the one with most documents first.
+
+        Parameters
+        ----------
+        label : str or int
+            As for `label_number`.
+        at_least : float
+            Labels that are less likely ambiguous have one meaning, and so one sense.
+        """
+        number = self.label_number(label)
+        found = senses_of(self.classifier_, number, at_least=at_least)
+        places = range(len(found)) if len(found) > 1 else [None]
+        return [  # its rows are those of the classifier, in another order than the texts
+            dataclasses.replace(sense, documents=[], examples=self.examples_of(number, place))
+            for sense, place in zip(found, places, strict=True)
+        ]
+
+    def ambiguous_labels(
+        self, n: int = 10, *, at_least: float = SHOWN_FROM
+    ) -> list[AmbiguousLabel]:
+        """Return the labels that are most likely ambiguous, with the names of their senses.
+
+        Parameters
+        ----------
+        n : int
+            How many at most.
+        at_least : float
+            The least probability.
+        """
+        return ambiguous_labels(self.classifier_, n, at_least=at_least)
 
     def name_of(self, label: int) -> str:
         """Return the name of a label that is given by number."""

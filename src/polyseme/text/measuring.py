@@ -96,6 +96,9 @@ def evaluate_records(
         least = model.checked_threshold(threshold)
         cut = measure_cut(kept, judged.hits, least, n_true=judged.n_true)
         report["threshold"] = dataclasses.asdict(cut)
+        if threshold is None and model.label_thresholds_ is not None:
+            n_own = int((model.label_thresholds_ != least).sum())
+            report["threshold"]["n_labels_with_own"] = n_own
         report |= _with_broader(judged, model.calibration_, least, model.vocabulary_)
     return report
 

@@ -79,16 +79,17 @@ class Predicted:
 
 
 class Counted:
-    """Documents that are counted as they pass, and those of them without a label."""
+    """Documents that are counted as they pass, and those of them without a label or a text."""
 
     def __init__(self, predicted: Iterable[Predicted]) -> None:
         self._predicted = predicted
-        self.n_documents = self.n_without_label = 0
+        self.n_documents = self.n_without_label = self.n_without_text = 0
 
     def __iter__(self) -> Iterator[Predicted]:
         for one in self._predicted:
             self.n_documents += 1
             self.n_without_label += not one.labels
+            self.n_without_text += one.text is not None and not one.text.strip()
             yield one
 
 

@@ -13,6 +13,11 @@ def check_has_slots(model: Any) -> None:
     """Refuse a model that is not trained yet, and one that never has slots of its own."""
     if hasattr(model, "clusters_"):
         return
+    if hasattr(model, "classifier_"):
+        raise ValueError(
+            f"a {type(model).__name__} is asked itself, such as by model.senses(label) or "
+            "model.explain(text); functions for estimators take its classifier_."
+        )
     if not hasattr(model, "make_ranker"):
         raise ValueError(
             f"{type(model).__name__} has no slots of its own, so it has no senses and can be "

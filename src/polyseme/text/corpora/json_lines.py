@@ -41,7 +41,8 @@ class JsonLinesFile(TableSource):
             try:
                 item = json.loads(line)
             except (ValueError, RecursionError) as error:
-                reason = getattr(error, "msg", "nested too deeply")
+                is_deep = isinstance(error, RecursionError)
+                reason = "nested too deeply" if is_deep else getattr(error, "msg", "a huge number")
                 hint = (
                     "; it looks like one JSON document, write one object per line"
                     if number == 1 and line.lstrip().startswith(("[", "{"))

@@ -24,6 +24,8 @@ __all__ = [
 _PYTHON_TEXT = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
 # What str() makes of a list of texts, and so what pandas writes into a cell.
 _PYTHON_LIST = re.compile(rf"\[\s*(?:{_PYTHON_TEXT})(?:\s*,\s*(?:{_PYTHON_TEXT}))*\s*\]", re.S)
+# A scheme and a colon, and nothing that would have to be escaped
+_URI_IN_BRACKETS = re.compile(r"<[A-Za-z][A-Za-z0-9+.-]*:[^\s<>]*>$")
 RIGHT_FROM = 0.5  # of labels that have a number
 _SEPARATORS = ("\t", "|", ";")  # ahead of the comma, which is also part of names
 
@@ -183,7 +185,8 @@ def _is_right(name: str, weight: Any) -> bool:
 
 
 def _without_brackets(label: str) -> str:
-    return label[1:-1] if label.startswith("<") and label.endswith(">") else label
+    """Return a URI without the brackets around it; other labels may begin and end with them."""
+    return label[1:-1] if label.endswith(">") and _URI_IN_BRACKETS.match(label) else label
 
 
 def _is_uri(word: str) -> bool:

@@ -221,7 +221,7 @@ def _listed(names: Sequence[str]) -> str:
 def _text_of(cell: Any, what: str = "text") -> str:
     if isinstance(cell, str):
         return cell
-    if cell is None:
+    if cell is None or cell != cell:  # not a number, as pandas writes what is missing
         return ""
     if isinstance(cell, list | tuple) and all(isinstance(part, str) for part in cell):
         return "\n".join(cell)

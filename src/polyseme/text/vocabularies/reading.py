@@ -32,7 +32,8 @@ def read_vocabulary(
     """
     place = Path(path)
     if not place.is_file():
-        raise FileNotFoundError(f"{place} does not exist; give a file of SKOS, TSV or CSV.")
+        why = "is a folder" if place.is_dir() else "does not exist"
+        raise FileNotFoundError(f"{place} {why}; give a file of SKOS, TSV or CSV.")
     entries = read_table(place) if form_of(place) is None else read_skos(place)
     wanted = [languages] if isinstance(languages, str) else languages
     return Vocabulary.from_entries(entries, wanted, source=place)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
+from polyseme.machine.quantities import counted
 from polyseme.partition.trees.given import LabelHierarchy
 
 __all__ = ["Concept", "Entry", "Vocabulary"]
@@ -135,10 +136,10 @@ class Vocabulary(Mapping[str, str]):
             "broader relation": sum(len(one.broader) for one in concepts),
         }
         parts = [
-            _counted(len(self.concepts), "concept"),
-            f"{_counted(len(self), 'name')}{self._spoken()}",
+            counted(len(self.concepts), "concept"),
+            f"{counted(len(self), 'name')}{self._spoken()}",
         ]
-        parts += [_counted(n, what) for what, n in sizes.items() if n]
+        parts += [counted(n, what) for what, n in sizes.items() if n]
         return ", ".join(parts)
 
     def _spoken(self) -> str:
@@ -212,10 +213,6 @@ def _chosen(languages: Counter[str], wanted: Sequence[str], source: object) -> t
         has = f"it has {_listed(languages)}" if tagged else "its names have no language"
         raise ValueError(f"{source} has no names in {', '.join(wanted)}; {has} (--language).")
     return (*dict.fromkeys(found), NO_LANGUAGE)
-
-
-def _counted(n: int, noun: str) -> str:
-    return f"{n:,} {noun}{'' if n == 1 else 's'}"
 
 
 def _listed(languages: Counter[str]) -> str:
