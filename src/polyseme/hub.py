@@ -16,6 +16,7 @@ from typing import Any
 
 from polyseme.cards import write_card
 from polyseme.files.model_folder import CARD, model_files, open_model
+from polyseme.inputs.excerpts import excerpt
 from polyseme.machine.extras import how_to_install
 from polyseme.tagger import open_tagger
 
@@ -130,5 +131,5 @@ def _ask(sentence: str, request: Callable[[], Any]) -> Any:
     try:
         return request()
     except Exception as error:
-        reason = " ".join(str(error).split()) or type(error).__name__
-        raise OSError(f"{sentence}: {reason[:300]}") from error
+        said = str(error).strip().splitlines() or [type(error).__name__]
+        raise OSError(f"{sentence}: {excerpt(said[0], 200).rstrip('.')}.") from error

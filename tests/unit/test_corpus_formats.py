@@ -237,3 +237,10 @@ def test_a_file_without_line_ends_does_not_fill_the_memory(tmp_path, monkeypatch
     monkeypatch.setattr("polyseme.text.corpora.lines.LONGEST_LINE", 1000)
     with pytest.raises(ValueError, match=r"line 1: longer than"):
         open_corpus(write(tmp_path / "a.jsonl", "x" * 5000))
+
+
+def test_a_number_that_python_does_not_read_is_called_huge(tmp_path):
+    path = tmp_path / "huge.jsonl"
+    path.write_text('{"text": "a", "labels": [' + "9" * 5000 + "]}")
+    with pytest.raises(ValueError, match=r"line 1: not JSON \(a huge number\)"):
+        list(open_corpus(path))

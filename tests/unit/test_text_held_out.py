@@ -131,6 +131,9 @@ def test_each_label_has_a_threshold_of_its_own_if_wanted(tmp_path):
     loaded = polyseme.load(tmp_path / "m")
     assert loaded.per_label
     assert loaded.label_thresholds_.tolist() == of_labels.tolist()
+    measured = loaded.evaluate(records(TEST))["threshold"]
+    assert measured["n_labels_with_own"] == n_own
+    assert "n_labels_with_own" not in loaded.evaluate(records(TEST), threshold=0.5)["threshold"]
     assert loaded.suggest(TEST.texts[:20]) == model.suggest(TEST.texts[:20])
     assert model.evaluate(records(TEST))["threshold"]["precision"] > 0.8
 

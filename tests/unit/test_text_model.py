@@ -145,6 +145,12 @@ def test_texts_without_labels_are_left_out_and_counted():
     assert model.classifier_.n_documents_ == 40
 
 
+def test_labels_without_a_text_are_doubted_aloud():
+    texts, labels = [*TRAINING.texts[:40], " ", ""], [*TRAINING.labels[:40], ["a"], ["b"]]
+    with pytest.warns(UserWarning, match=r"^2 documents with labels had no text; is a column"):
+        TextModel(classifier=XRLinear(verbose=0), verbose=0).fit(texts, labels)
+
+
 @pytest.mark.parametrize(
     ("texts", "labels", "sentence"),
     [

@@ -199,3 +199,9 @@ def test_a_text_model_says_itself_what_a_label_means(model):
 def test_functions_for_estimators_say_how_to_ask_a_text_model(model):
     with pytest.raises(ValueError, match=r"^a TextModel is asked itself, such as by model.senses"):
         polyseme.senses.senses_of(model, 0)
+
+
+@pytest.mark.parametrize("label", [2.5, True, None, ["tank"]])
+def test_a_label_is_asked_for_by_name_or_number(model, label):
+    with pytest.raises(ValueError, match=r"^a label is given by name or number, not as"):
+        model.senses(label)

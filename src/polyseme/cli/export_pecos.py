@@ -44,6 +44,12 @@ def export_pecos(
     names have no place there, nor has how a model of texts makes features.
     """
     tagger = open_tagger(model)
+    copies = tagger.classifier.clusters_.copies
+    if not expanded and (copies > 1).any():
+        raise click.UsageError(
+            "labels of this model are in several clusters, and PECOS has one column per label; "
+            "give --expanded for one column per slot, or train with --copies 1."
+        )
     write_pecos(tagger.classifier, output, expanded=expanded)
     if as_json:
         print_json({"model": str(model), "folder": str(output), "expanded": expanded})

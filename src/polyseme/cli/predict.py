@@ -50,7 +50,7 @@ __all__ = ["predict"]
 )
 @click.option(
     "--top",
-    type=click.IntRange(min=1),
+    type=click.IntRange(min=1, max=2**31 - 1),
     metavar="N",
     help="Give each document its N best labels, however probable.",
 )

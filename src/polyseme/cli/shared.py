@@ -69,8 +69,19 @@ def path_argument(
 ) -> Callable[[Function], Function]:
     """Add a positional path; whether it exists is checked by whoever opens it."""
     return click.argument(
-        name, metavar=metavar, required=required, type=click.Path(path_type=Path)
+        name, metavar=metavar, required=required, type=_NamedPath(path_type=Path)
     )
+
+
+class _NamedPath(click.Path):
+    """A path that is not empty, which would be the folder we are in."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        return (
+            self.fail("the path is empty.", param, ctx)
+            if value == ""
+            else super().convert(value, param, ctx)
+        )
 
 
 class PlainConsole(Console):

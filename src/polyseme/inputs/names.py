@@ -58,6 +58,8 @@ def number_of(
     ValueError
         If there is no such name or number, or several fit.
     """
+    if isinstance(name, bool) or not isinstance(name, str | int | np.integer):
+        raise ValueError(f"a {noun} is given by name or number, not as {name!r:.80}")
     if names is not None and name in names:
         return names.index(name)
     if isinstance(name, str) and not (name.isascii() and name.isdecimal() and len(name) < 20):

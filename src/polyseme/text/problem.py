@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from array import array
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from polyseme.files.origin import Fingerprint
 from polyseme.inputs.documents import Documents
 from polyseme.inputs.sparse_rows import SparsePattern, SparseRows
 from polyseme.machine.progress import Progress
+from polyseme.machine.quantities import counted
 from polyseme.text.corpora.records import Record
 from polyseme.text.features import TextFeatures, in_batches
 
@@ -100,8 +102,10 @@ def read_problem(
     with progress.phase("Counting words and labels") as step:
         counts = features.counting()
         labels, fingerprint = _LabelLists(), Fingerprint()
+        n_blank = 0
         for record in records:
             if record.labels:
+                n_blank += not record.text.strip()
                 counts.add(record.text)
                 labels.add(record.labels)
                 fingerprint.add(record.text, record.labels)
@@ -111,6 +115,11 @@ def read_problem(
                 labels.n_empty += 1
         if counts.n_documents == 0:
             raise ValueError(_nothing_to_learn(labels.n_empty))
+        if n_blank:
+            warnings.warn(
+                f"{counted(n_blank, 'document')} with labels had no text; is a column empty?",
+                stacklevel=2,
+            )
         features.learn(counts)
         del counts
         Y, names = labels.to_pattern()
@@ -175,7 +184,9 @@ class Pairs:
 
     def __init__(self, texts: Iterable[str], labels: Iterable[Iterable[str]]) -> None:
         for name, given in (("texts", texts), ("labels", labels)):
-            if isinstance(given, str) or iter(given) is given:
+            if isinstance(given, str):
+                raise ValueError(f"{name} must be a list, one entry per document, not a str.")
+            if iter(given) is given:
                 raise ValueError(
                     f"{name} can be walked through only once, but two passes are needed; give a "
                     "list, or an object whose __iter__ starts again."

@@ -50,6 +50,9 @@ def lines_of(path: Path, encoding: str | None = None) -> Iterator[str]:
         raise ValueError(
             f"{path}, after line {number}: the gzip file is damaged ({error}); get it again."
         ) from None
+    except OSError as error:
+        error.filename = error.filename or str(path)  # reading names no file, opening does
+        raise
 
 
 def _decode(line: bytes, path: Path, number: int) -> str:
