@@ -1,6 +1,6 @@
 // Precision and recall as the threshold moves: a curve with a handle to drag, and the figures there.
 
-import { at, frame, path, placeOf } from "./chart.js";
+import { at, frame, path, placeOf, text } from "./chart.js";
 import { draw, make, percent } from "./dom.js";
 
 const LEVELS = [0.2, 0.4, 0.6, 0.8]; // of F1
@@ -16,7 +16,8 @@ export function thresholdCard({ threshold: own, by_threshold: curve }) {
   const points = curve.threshold.slice(0, last + 1).map((_, i) => [curve.recall[i], curve.precision[i]]);
   const picture = frame({ class: "chart draggable", id: "precision-recall", "aria-label": "Precision and recall at each threshold; the slider moves along the curve" },
     { x: "recall: right topics that are found", y: "precision: suggestions that are right" },
-    LEVELS.map((f1) => draw("path", { class: "level", d: path(level(f1)) }, draw("title", {}, `F1 ${percent(f1)}`))),
+    LEVELS.map((f1) => draw("path", { class: "level", d: path(level(f1)) })),
+    LEVELS.map((f1) => { const [x, y] = at(1, f1 / (2 - f1)); return text([x - 3, y - 4], "end", `F1 ${percent(f1)}`, "tight"); }),
     draw("path", { class: "curve", d: path(points) }), handle);
   const slider = make("input", { type: "range", min: 0, max: last, step: 1, id: "cut-at", "aria-label": "Threshold" });
   const back = make("button", { type: "button", class: "bare", onclick: () => select(Math.round(100 * own.threshold)) }, `back to ${percent(own.threshold)}, ${why}`);
@@ -54,8 +55,8 @@ function figures({ threshold, precision, recall, f1, labels_per_document: n, wit
     without === undefined ? null : big(percent(without, 1), "of the texts get no topic"));
 }
 
-// Where F1 is the same: precision = F1 · recall / (2 · recall − F1).
+// Where F1 is the same, from full precision to full recall, with as many points on both sides of the bend.
 function level(f1) {
-  const from = f1 / (2 - f1);
-  return Array.from({ length: 41 }, (_, i) => from + ((1 - from) * i) / 40).map((recall) => [recall, (f1 * recall) / (2 * recall - f1)]);
+  const most = Math.log(2 / f1 - 1), of = (t) => (f1 / 2) * (1 + Math.exp(t));
+  return Array.from({ length: 41 }, (_, i) => most * (i / 20 - 1)).map((t) => [of(t), of(-t)]);
 }
