@@ -206,7 +206,7 @@ def _training(tagger: Tagger) -> Iterable[str]:
         name: f"{value:g}, chosen by the data" for name, value in classifier.chosen().items()
     }
     rows = [
-        [name, chosen[name] if value is None and name in chosen else repr(value)]
+        [name, chosen.get(name, "left to polyseme") if value is None else repr(value)]
         for name, value in settings.items()
     ]
     return [

@@ -68,11 +68,15 @@ def test_the_first_sheet_of_an_excel_file_is_a_table(tmp_path):
     assert "Excel, sheet 'Books'" in corpus.description
     assert list(corpus) == [Record("a cat", ("x", "y"), "7"), Record("1999", (), "8")]
     sheet.cell(1, 3, "text")
-    book.save(tmp_path / "a.xlsx")
+    book.create_sheet("Notes")
+    book.save(tmp_path / "b.xlsx")
     with pytest.raises(ValueError, match="two columns named 'text'"):
-        open_corpus(tmp_path / "a.xlsx")
+        open_corpus(tmp_path / "b.xlsx")
+    sheet.cell(1, 3, "labels")
+    book.save(tmp_path / "b.xlsx")
+    assert "sheet 'Books' (the first of 2)" in open_corpus(tmp_path / "b.xlsx").description
     with pytest.raises(ValueError, match="not a readable Excel file"):
-        open_corpus(write(tmp_path / "b.xlsx", b"PK\3\4"))
+        open_corpus(write(tmp_path / "c.xlsx", b"PK\3\4"))
 
 
 def test_missing_openpyxl_is_said_with_what_to_install(tmp_path, monkeypatch):

@@ -20,7 +20,9 @@ class ExcelFile(TableSource):
     def __init__(self, path: Path, encoding: str | None = None) -> None:
         super().__init__(path, encoding)
         with self._sheet() as sheet:
-            self.kind = f"Excel, sheet {sheet.title!r}"
+            n_sheets = len(sheet.parent.worksheets)
+            others = f" (the first of {n_sheets})" if n_sheets > 1 else ""
+            self.kind = f"Excel, sheet {sheet.title!r}{others}"
 
     def columns(self) -> list[str]:
         """Return the cells of the first row."""
