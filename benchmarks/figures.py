@@ -135,7 +135,7 @@ def estimates() -> str:
                 n_all += 1
         rows.append([GENERATED.get(data, data), settings, *(f"{ratio:.2f}" for ratio in ratios)])
     head = ["data", "settings", "time", "peak memory", "model size"]
-    sentence = f"{n_within} of these {n_all} figures were within the range that was said:"
+    sentence = f"{n_within} of these {n_all} figures lay within the estimated range:"
     return f"{sentence}\n\n{markdown(head, rows)}"
 
 

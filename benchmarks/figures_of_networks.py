@@ -12,7 +12,7 @@ PRECISIONS = ("P@1", "P@3", "P@5", "PSP@1", "PSP@3", "PSP@5")
 CALLED = {
     "tf-idf": "TF-IDF",
     "static": "static table + TF-IDF",
-    "frozen": "MiniLM as it is + TF-IDF",
+    "frozen": "MiniLM, not fine-tuned + TF-IDF",
     "fine-tuned": "MiniLM fine-tuned + TF-IDF",
     "ensemble": "ensemble of three",
     "xr-linear": "XR-Linear",
@@ -126,7 +126,7 @@ def _called(asked: dict[str, Any]) -> str:
     name = CALLED[asked["row"]]
     if asked["row"] == "ensemble":
         is_tuned = asked["settings"].get("finetuning") != "none"
-        name += " with MiniLM fine-tuned" if is_tuned else " with MiniLM as it is"
+        name += " with MiniLM fine-tuned" if is_tuned else " with MiniLM not fine-tuned"
     return name
 
 

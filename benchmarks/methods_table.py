@@ -57,8 +57,9 @@ def heading(results: dict[str, Any]) -> str:
         f"{data['n_documents']:,} documents, {data['n_labels']:,} labels, "
         f"{data['n_features']:,} features; {' or '.join(threads)} threads, seed "
         f"{' or '.join(seeds)}, medians of {rounds} round{'s' * (n_rounds != [1])}, on "
-        f"{' and '.join(machines)}. The last columns are times as fast as the peer, where both "
-        f"are of one run: training, and one document at a time."
+        f"{' and '.join(machines)}. The last columns say how many times as fast as the peer "
+        "each row is, where one run measured both: in training, and in prediction of one document "
+        "at a time."
     )
     return f"### {data['name']}\n\n{wrapped(said)}"
 

@@ -46,8 +46,8 @@ NUMBERS = {2: "two", 3: "three", 4: "four", 5: "five"}
     type=click.FloatRange(0, 1),
     default=SHOWN_FROM,
     metavar="P",
-    help="Take labels for ambiguous that are with this probability; 0.5 by default. With 0 "
-    "every label is shown as its documents are best split.",
+    help="Count a label as ambiguous from this probability on; 0.5 by default. With 0, show "
+    "every label as its documents are best split.",
 )
 @click.option(
     "-n",

@@ -28,7 +28,7 @@ __all__ = [
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-IDLE = "Accepted by every verb; this one has no use for it."
+IDLE = "Accepted by every command; it changes nothing here."
 
 
 def common_options(*, threads: bool = True, seed: bool = False) -> Callable[[Function], Function]:

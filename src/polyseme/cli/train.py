@@ -101,11 +101,11 @@ def train(
 ) -> None:
     """Learn a model from a data set.
 
-    DATA are texts with labels: a CSV, TSV, JSON lines or Parquet file, Annif's TSV files
-    or folders of .txt with .tsv or .key, or a folder with text.txt and labels.txt. Or they
-    are matrices: a folder with X.trn.npz and Y.trn.npz, a text file of the Extreme
-    Classification Repository, plain or gzipped, or the name of a data set that was
-    fetched by "polyseme datasets fetch".
+    DATA are texts with labels: a CSV, TSV, JSON lines, Parquet or Excel file, lines of
+    fastText, Annif's TSV files or folders of .txt with .tsv or .key, or a folder with
+    text.txt and labels.txt. Or they are matrices: a folder with X.trn.npz and Y.trn.npz, a
+    text file of the Extreme Classification Repository, plain or gzipped, or the name of a
+    data set that "polyseme datasets fetch" fetched.
     """
     text_options, asked = take(options), take_tuning(options)
     if output is None and not estimate:

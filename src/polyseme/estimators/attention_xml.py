@@ -94,7 +94,7 @@ class AttentionXML(ReadingClassifier):
         Seed of the tree, of the networks and of the order in which documents are visited. The same
         one gives the same model on a CPU.
     verbose : int, default=1
-        1 shows progress, if there is a terminal to show it on; 0 does not.
+        Whether to show progress, on a terminal only (0 or 1).
 
     Examples
     --------

@@ -100,7 +100,7 @@ class NearestLabels(OneCopyIsPlain, PartitionedClassifier):
         Seed of the projection, of the order in which documents are visited, and of `match_folds`.
         The same one gives the same model.
     verbose : int, default=1
-        1 shows progress, if there is a terminal to show it on; 0 does not.
+        Whether to show progress, on a terminal only (0 or 1).
 
     Examples
     --------

@@ -55,7 +55,7 @@ class NearestNeighbours(PartitionedClassifier):
     random_state : int, default=0
         Seed of the projection and of the partitions. The same one gives the same model.
     verbose : int, default=1
-        1 shows progress, if there is a terminal to show it on; 0 does not.
+        Whether to show progress, on a terminal only (0 or 1).
 
     Examples
     --------

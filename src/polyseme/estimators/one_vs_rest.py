@@ -74,7 +74,7 @@ class OneVsRest(PartitionedClassifier):
     random_state : int, default=0
         Seed of the order in which documents are visited. The same one gives the same model.
     verbose : int, default=1
-        1 shows progress, if there is a terminal to show it on; 0 does not.
+        Whether to show progress, on a terminal only (0 or 1).
 
     Examples
     --------

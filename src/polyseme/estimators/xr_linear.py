@@ -129,7 +129,7 @@ class XRLinear(PartitionedClassifier):
         Seed of the tree, of the order in which documents are visited, and of `match_folds`. The
         same one gives the same model.
     verbose : int, default=1
-        1 shows progress, if there is a terminal to show it on; 0 does not.
+        Whether to show progress, on a terminal only (0 or 1).
 
     Attributes
     ----------
