@@ -16,6 +16,8 @@ from polyseme.inputs.sparse_rows import SparseRows
 from polyseme.server.model_store import ModelStore
 from tests.web.conftest import client_with
 
+pytestmark = pytest.mark.slow  # networks take seconds
+
 pytest.importorskip("torch", reason="the extra 'transformer' is not installed")
 
 TOPICS = {

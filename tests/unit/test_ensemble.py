@@ -19,6 +19,8 @@ from polyseme.text import Record
 from polyseme.text.features import TextFeatures
 from tests.tiny_encoders import need_libraries, table_folder
 
+pytestmark = pytest.mark.slow  # networks take seconds
+
 need_libraries()
 
 CORPUS, TEST = make_corpus(500, seed=0), make_corpus(80, seed=1)

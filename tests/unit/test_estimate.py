@@ -20,6 +20,8 @@ from polyseme.text import estimate as text_estimate
 from polyseme.text.problem import Pairs
 from tests.small_data import two_senses
 
+pytestmark = pytest.mark.slow  # every test tries a training to tell what a larger one takes
+
 
 def test_a_range_holds_its_figure():
     assert Range.around(6.0, 2.0) == Range(6.0, 3.0, 12.0)

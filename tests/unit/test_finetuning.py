@@ -20,6 +20,8 @@ from polyseme.partition.label_tree import LabelTree
 from tests.small_problems import pattern
 from tests.tiny_encoders import need_libraries, transformer_folder
 
+pytestmark = pytest.mark.slow  # networks take seconds
+
 need_libraries()
 
 TREE = LabelTree.uniform(8, 4)  # 32 clusters

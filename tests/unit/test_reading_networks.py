@@ -15,6 +15,8 @@ from polyseme.partition.label_tree import LabelTree
 from tests.contract import four_topics, reading_words
 from tests.small_problems import pattern
 
+pytestmark = pytest.mark.slow  # networks take seconds
+
 torch = pytest.importorskip("torch", reason="the extra 'transformer' is not installed")
 
 from polyseme.backbones.attention import learning, networks  # noqa: E402

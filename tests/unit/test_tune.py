@@ -18,6 +18,8 @@ from polyseme.tuning.metric import Metric
 from tests import toy_backbone
 from tests.small_data import two_senses
 
+pytestmark = pytest.mark.slow  # a search trains many models
+
 if sys.version_info >= (3, 11):
     import tomllib
 else:

@@ -14,6 +14,8 @@ from polyseme.inputs.features import check_features
 from polyseme.text.features import TextFeatures
 from tests.tiny_encoders import need_libraries, table_folder, transformer_folder
 
+pytestmark = pytest.mark.slow  # networks take seconds
+
 need_libraries()
 
 CORPUS, TEST = make_corpus(800, seed=0), make_corpus(100, seed=1)
