@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 
 import pytest
 
-from polyseme import TextModel, XRLinear
+from polyseme import LabelHierarchy, TextModel, XRLinear
 from polyseme.demo import make_corpus
+from polyseme.senses.explain import Explanation
 from polyseme.suggestions import SuggestedSense, Suggestion, as_frame
 from polyseme.tagger import tagger_for
 
@@ -82,3 +84,39 @@ def test_what_is_printed_says_something(model):
     (sense, *_) = tagger.senses(label.name)
     assert f"<Sense {sense.name!r}, " in repr(sense)
     assert "<Only meaning, 100% of documents" in repr(tagger.senses("penguin"))
+
+
+def test_large_parts_of_a_model_are_printed_in_a_line(model):
+    fitted, large = model.classifier_, 700
+    parts = [value for name, value in vars(fitted).items() if name.endswith("_")]
+    parts += [model.calibration_, model.examples_, *model.explain(TANK).labels]
+    dull = {"label_counts_", "slot_documents_", "trained_parameters_", "phase_seconds_"}
+    dull_ones = [getattr(fitted, name) for name in dull]
+    for part in parts:
+        if not any(part is one for one in dull_ones):
+            assert len(repr(part)) < large, repr(part)
+    n_labels, n_slots = fitted.n_labels_, len(fitted.clusters_.labels)
+    assert repr(fitted.clusters_).startswith(f"<LabelClusters: {n_labels} labels in {n_slots}")
+    assert repr(fitted.tree_).endswith(f"root to clusters: 1, {fitted.tree_.n_clusters}>")
+    assert f"<SenseLayer: {fitted.senses_.n_shown} of " in repr(fitted.senses_)
+    assert f"weights=LinearWeights(slot_starts=int64[{fitted.tree_.n_clusters + 1}]" in repr(
+        fitted.ranker_
+    )
+    assert "knots=8 items" in repr(fitted.ordering_)
+    hierarchy = LabelHierarchy.from_nested([["a", "b"], ["c"]])
+    assert repr(hierarchy) == "<LabelHierarchy: 3 labels at 3 nodes>"
+
+
+def test_an_explanation_is_a_table_in_a_notebook_with_names_as_text(model):
+    found = model.explain(TANK, ["tank", "mercury"], n_words=5)
+    shown = found._repr_html_()
+    assert shown.count("<tr>") == 3
+    assert "tank<br><small>" in shown
+    assert 'title="-' in shown
+    assert "<s>" in shown
+    assert "not reached" in shown or found.labels[1].score is not None
+    (label,) = model.explain(TANK, ["tank"]).labels
+    harmful = Explanation([], [replace(label, name="<script>")])._repr_html_()
+    assert "&lt;script&gt;" in harmful
+    assert "<script>" not in harmful
+    assert Explanation([], [])._repr_html_() == "<p>No label was reached.</p>"

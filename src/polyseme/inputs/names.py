@@ -192,7 +192,7 @@ class Names(Sequence[str | int]):
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        shown = ", ".join(repr(name) for name in self[:3])
+        shown = ", ".join(f"{name!r:.40}" for name in self[:3])
         return f"Names([{shown}{', ...' if len(self) > 3 else ''}], n_names={len(self)})"
 
     @cached_property

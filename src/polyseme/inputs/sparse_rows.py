@@ -11,6 +11,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from polyseme.inputs.sound_matrices import sound_matrix
+from polyseme.machine.brief import briefly
 
 __all__ = ["SparsePattern", "SparseRows"]
 
@@ -33,6 +34,8 @@ class SparsePattern:
     starts: npt.NDArray[np.int64]
     columns: npt.NDArray[np.int32]
     n_columns: int
+
+    __repr__ = briefly
 
     @classmethod
     def from_scipy(cls, matrix: sp.spmatrix | sp.sparray, name: str = "matrix") -> SparsePattern:
@@ -125,6 +128,8 @@ class SparseRows:
     columns: npt.NDArray[np.int32]
     values: npt.NDArray[np.float32]
     n_columns: int
+
+    __repr__ = briefly
 
     @classmethod
     def from_scipy(cls, matrix: sp.spmatrix | sp.sparray, name: str = "matrix") -> SparseRows:

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from polyseme import _native
 from polyseme.files.stored_model import StoredModel
+from polyseme.machine.brief import briefly
 from polyseme.ordering.facts import FACTS, PLACE_OF, Candidates
 from polyseme.ordering.name_words import NameWords
 
@@ -65,6 +66,8 @@ class LabelOrdering:
     tables: tuple[Floats, ...]
     curve: Floats
     n_documents: int = 0
+
+    __repr__ = briefly
 
     def values(self, facts: npt.NDArray[Any]) -> Doubles:
         """Return what speaks for each label.

@@ -19,6 +19,7 @@ from polyseme.inputs.documents import Documents
 from polyseme.inputs.names import Names
 from polyseme.inputs.sparse_rows import SparsePattern
 from polyseme.inputs.tokens import words
+from polyseme.machine.brief import briefly
 
 __all__ = ["NameWords"]
 
@@ -43,6 +44,8 @@ class NameWords:
 
     of_labels: SparsePattern
     word_of_feature: npt.NDArray[np.int32]
+
+    __repr__ = briefly
 
     @classmethod
     def of(

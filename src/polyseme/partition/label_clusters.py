@@ -61,6 +61,12 @@ class LabelClusters:
         if not follows.all():
             raise ValueError("labels must ascend within a cluster, each of them once.")
 
+    def __repr__(self) -> str:
+        return (
+            f"<LabelClusters: {self.n_labels:,} labels in {len(self.labels):,} slots of "
+            f"{len(self.starts) - 1:,} clusters>"
+        )
+
     @classmethod
     def from_matrix(cls, matrix: sp.spmatrix | sp.sparray) -> LabelClusters:
         """Build the table from a labels x clusters matrix; its stored entries are the slots."""

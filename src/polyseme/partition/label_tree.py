@@ -65,6 +65,11 @@ class LabelTree:
         if self.n_trees > 1 and (not self.levels or self.levels[0][-1] != self.n_trees):
             raise ValueError(f"a forest must have a node for each of its {self.n_trees} trees.")
 
+    def __repr__(self) -> str:
+        sizes = ", ".join(f"{self.n_nodes(level):,}" for level in range(self.n_levels + 1))
+        forest = f"{self.n_trees} trees; " if self.n_trees > 1 else ""
+        return f"<LabelTree: {forest}nodes per level, from root to clusters: {sizes}>"
+
     @classmethod
     def uniform(cls, *fan_outs: int) -> LabelTree:
         """Return the tree in which all nodes of a level have the same number of children."""

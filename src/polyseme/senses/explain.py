@@ -133,6 +133,9 @@ class LabelExplanation:
     order: OrderExplanation | None = None
     sense: SenseEvidence | None = None
 
+    def __repr__(self) -> str:
+        return f"<Explanation of {self.name!s} {_shown(self.score)}>"
+
     def __str__(self) -> str:
         """Say in a line what it is, and which words speak for and against it."""
         meant = "" if self.sense is None else f" ({self.sense.name})"
@@ -168,6 +171,11 @@ class Explanation:
 
     def __str__(self) -> str:
         return "\n".join(map(str, self.labels)) or "No label was reached."
+
+    def _repr_html_(self) -> str:
+        from polyseme.senses.explain_html import as_html
+
+        return as_html(self)
 
 
 def _shown(score: float | None) -> str:

@@ -77,6 +77,12 @@ class SenseLayer:
     calibration: dict[str, Any] = field(default_factory=dict)
     names: dict[int, str] = field(default_factory=dict, repr=False)
 
+    def __repr__(self) -> str:
+        return (
+            f"<SenseLayer: {self.n_shown:,} of {self.n_judged:,} labels that were judged are "
+            "likely ambiguous>"
+        )
+
     @property
     def n_judged(self) -> int:
         """Number of labels that were judged."""

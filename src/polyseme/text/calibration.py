@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from polyseme.machine.brief import briefly
+
 __all__ = [
     "Calibration",
     "Cut",
@@ -45,6 +47,8 @@ class Calibration:
     method: str
     scores: Floats
     probabilities: Floats
+
+    __repr__ = briefly
 
     @classmethod
     def none(cls) -> Calibration:

@@ -17,6 +17,7 @@ from polyseme.inputs.documents import Documents
 from polyseme.inputs.excerpts import excerpt
 from polyseme.inputs.names import Names
 from polyseme.inputs.sparse_rows import SparsePattern
+from polyseme.machine.brief import briefly
 from polyseme.partition.label_clusters import LabelClusters
 from polyseme.senses.best_slots import best_slots
 from polyseme.senses.layer import SHOWN_FROM
@@ -48,6 +49,8 @@ class Examples:
     starts: Integers
     documents: Integers
     texts: Names
+
+    __repr__ = briefly
 
     def of(self, label: int, place: int | None = None) -> list[str]:
         """Return the excerpts of a label, or of the one of its senses that is at a place.

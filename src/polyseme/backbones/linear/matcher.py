@@ -17,6 +17,7 @@ from polyseme.backbones.tasks import MatchingTask
 from polyseme.files.stored_model import StoredModel
 from polyseme.inputs.documents import Documents
 from polyseme.inputs.sparse_rows import SparsePattern, SparseRows
+from polyseme.machine.brief import briefly
 from polyseme.machine.run import Run
 from polyseme.ordering.label_ordering import CountedOrdering
 from polyseme.partition.label_clusters import LabelClusters
@@ -58,6 +59,8 @@ class LinearTreeMatcher:
     beam_size: int = 10
     activation: str = "l3-hinge"
     levels: list[LinearWeights] = field(default_factory=list)
+
+    __repr__ = briefly
 
     def fit(self, documents: Documents, task: MatchingTask, run: Run) -> LinearTreeMatcher:
         """Train all levels, or only the nodes above changed clusters.

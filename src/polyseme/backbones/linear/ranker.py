@@ -15,6 +15,7 @@ from polyseme.backbones.tasks import RankingTask
 from polyseme.files.stored_model import StoredModel
 from polyseme.inputs.documents import Documents
 from polyseme.inputs.sparse_rows import SparseRows
+from polyseme.machine.brief import briefly
 from polyseme.machine.run import Run
 from polyseme.partition.label_clusters import LabelClusters
 
@@ -39,6 +40,8 @@ class LinearSlotRanker:
     activation: str = "l3-hinge"
     weights: LinearWeights | None = None
     draft: LinearSlotRanker | None = None
+
+    __repr__ = briefly
 
     def fit(self, documents: Documents, task: RankingTask, run: Run) -> LinearSlotRanker:
         """Train every slot, or only those of changed clusters; a draft with fewer passes."""

@@ -20,6 +20,7 @@ from polyseme.backbones.linear.weights import LinearTraining, LinearWeights
 from polyseme.backbones.tasks import RankingTask
 from polyseme.inputs.documents import Documents
 from polyseme.inputs.sparse_rows import SparsePattern, SparseRows
+from polyseme.machine.brief import briefly
 from polyseme.machine.run import Run
 from polyseme.partition.label_clusters import LabelClusters
 
@@ -44,6 +45,8 @@ class Groups:
     clusters: sp.csr_array
     starts: npt.NDArray[np.int64]
     labels: npt.NDArray[np.int32]
+
+    __repr__ = briefly
 
     @classmethod
     def of(cls, clusters: LabelClusters, labels: npt.NDArray[np.int64]) -> Groups:
@@ -90,6 +93,8 @@ class Vectors:
 
     weights: sp.csr_array
     bias: npt.NDArray[np.float32]
+
+    __repr__ = briefly
 
     @classmethod
     def stack(cls, parts: Sequence[Vectors], n_features: int) -> Vectors:

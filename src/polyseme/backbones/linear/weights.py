@@ -15,6 +15,7 @@ from polyseme.backbones.protocols import ModelShape, SlotWeights
 from polyseme.files.stored_model import StoredModel
 from polyseme.inputs.documents import Documents
 from polyseme.inputs.sparse_rows import SparsePattern, SparseRows
+from polyseme.machine.brief import briefly
 from polyseme.machine.run import Run
 
 __all__ = ["LinearTraining", "LinearWeights"]
@@ -55,6 +56,8 @@ class LinearWeights:
     dense: npt.NDArray[np.uint8]
     n_features: int
     is_trusted: bool = False
+
+    __repr__ = briefly
 
     @classmethod
     def train(

@@ -63,6 +63,9 @@ class LabelHierarchy:
                 f"others must be one of {', '.join(map(repr, OTHERS))}, not {self.others!r}."
             )
 
+    def __repr__(self) -> str:
+        return f"<LabelHierarchy: {len(self.labels):,} labels at {len(self.parents):,} nodes>"
+
     # Ways to make one
 
     @classmethod
