@@ -45,14 +45,15 @@ TEST("what the processor says of itself is what the compiler's library says of i
     const bool level_4 = level_3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
                          __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
                          __builtin_cpu_supports("avx512vl");
-    CHECK(processor.level == (level_4 ? 4 : level_3 ? 3 : 1));
-    CHECK(processor.has_vbmi2 == (level_4 && __builtin_cpu_supports("avx512vbmi2")));
-    CHECK(processor.has_vnni == (level_4 && __builtin_cpu_supports("avx512vnni")));
+    const Processor asked = ask_processor();
+    CHECK(asked.level == (level_4 ? 4 : level_3 ? 3 : 1));
+    CHECK(asked.has_vbmi2 == (level_4 && __builtin_cpu_supports("avx512vbmi2")));
+    CHECK(asked.has_vnni == (level_4 && __builtin_cpu_supports("avx512vnni")));
 }
 #endif
 
 TEST("clones for every level that the processor has find the same products") {
     const std::vector<float> plain = products_at(1);
     CHECK(std::accumulate(plain.begin(), plain.end(), 0.0) != 0);
-    for (int level = 3; level <= processor.level; ++level) CHECK(products_at(level) == plain);
+    for (int level = 3; level <= ask_processor().level; ++level) CHECK(products_at(level) == plain);
 }
