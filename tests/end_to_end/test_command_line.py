@@ -207,6 +207,16 @@ def test_evaluate_prints_a_table_with_the_constants(model, data):
     assert "A = 0.6, B = 2.6" in text
 
 
+def test_evaluate_writes_its_figures_as_a_page_too(model, data, tmp_path):
+    page = tmp_path / "figures.html"
+    assert "ends in .html" in refuse("evaluate", model, data, "--report", tmp_path / "f.pdf")
+    text = succeed("evaluate", model, data, "--report", page)
+    assert "Probabilities above 0.1 are off by" in text
+    written = page.read_text(encoding="utf-8")
+    assert f"<h1>Evaluation of {model.name} on {data.name}</h1>" in written
+    assert "What probabilities are worth" in written
+
+
 def test_evaluate_weighs_rare_labels_by_the_constants_that_are_given(model, tmp_path):
     X, Y = documents(30, seed=1)
     folder = write_data(tmp_path / "wrong", (X, Y[::-1]))  # so that some labels are missed

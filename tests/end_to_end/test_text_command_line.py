@@ -177,7 +177,7 @@ def test_a_vocabulary_of_skos_gives_names_other_names_and_a_tree(tmp_path):
     assert "ends in .html" in refuse(*args, "--report", tmp_path / "report.pdf")
     done = run(*args, *tree, "--hierarchy-others", "together", "--report", page)
     assert done.exit_code == 0, done.output
-    assert "m: report of the training" in page.read_text(encoding="utf-8")
+    assert "Training report: m" in page.read_text(encoding="utf-8")
     assert "2 of 3 labels have a name" in done.stderr
     assert "Counted together with all that is broader" in done.stdout
     shown = succeed("senses", tmp_path / "m", "KITTY")

@@ -1,4 +1,4 @@
-"""The report of a training: one page with everything, and nothing from outside."""
+"""The report of a training or an evaluation: one page with everything, and nothing from outside."""
 
 from __future__ import annotations
 
@@ -7,11 +7,14 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
+from sklearn.feature_extraction.text import TfidfVectorizer
+
 from polyseme import TextModel, XRLinear
 from polyseme.demo import make_corpus
 from polyseme.machine.progress import Progress
 from polyseme.reports import write_report
 from polyseme.reports.charts import Point, grouped_bars, unit_square
+from polyseme.tagger import tagger_for
 from polyseme.text.evaluation import accuracy_so_far
 
 CORPUS = make_corpus(400, seed=0)
@@ -40,13 +43,13 @@ def test_a_report_shows_accuracy_probabilities_senses_and_costs(page, model):
         *("What probabilities are worth", "Meanings", "What it took", "The model"),
     ]
     assert f"<b>{model.report_['accuracy']['P@1']:.1f}%</b>P@1" in page
-    assert f"At a threshold of {model.report_['threshold']['threshold']:.2f}" in page
+    assert f"At a threshold {model.report_['threshold']['threshold']:.2f}" in page
     assert '<i style="width: 50.0%"></i>' in page  # two seconds of four
     assert "max_leaf_size = 32" in page
 
 
 def test_names_cannot_become_part_of_the_page(page):
-    assert "a &amp; b: report of the training" in page
+    assert "Training report: a &amp; b" in page
     assert "Reading &lt;i&gt;" in page
     assert "&lt;b&gt;tank&lt;/b&gt;" in page
     assert "<b>tank" not in page
@@ -65,12 +68,41 @@ def test_charts_are_well_formed(page):
         assert ET.fromstring(chart).get("aria-label")
 
 
+def test_an_evaluation_has_its_own_figures_and_a_model_of_matrices_has_curves_too(tmp_path):
+    features = TfidfVectorizer()
+    X = features.fit_transform(CORPUS.texts)
+    fitted = XRLinear(max_leaf_size=32, verbose=0, n_jobs=2).fit(X[:300], CORPUS.labels[:300])
+    tagger = tagger_for(fitted)
+    found = tagger.evaluate(X[300:], CORPUS.labels[300:])
+    write_report(
+        tagger, tmp_path / "new.html", name="mine", evaluation=found, data="new", seconds={}
+    )
+    page = (tmp_path / "new.html").read_text(encoding="utf-8")
+    assert "<title>Evaluation of mine on new</title>" in page
+    assert "on 100 documents of new." in page
+    assert f"<b>{found['accuracy']['P@1']:.1f}%</b>P@1" in page
+    assert "held out" not in page
+    assert f"off by {100 * found['reliability']['calibration_error']:.1f} points" in page
+    assert '<polyline class="line"' in page
+
+
+def test_a_model_without_probabilities_has_no_curves(tmp_path):
+    X = TfidfVectorizer().fit_transform(CORPUS.texts)
+    classifier = XRLinear(verbose=0, n_jobs=2, ordering="product", senses="none")
+    tagger = tagger_for(classifier.fit(X, CORPUS.labels))
+    found = tagger.evaluate(X, CORPUS.labels)
+    assert not {"reliability", "by_threshold", "threshold"} & found.keys()
+    write_report(tagger, tmp_path / "new.html", evaluation=found)
+    assert (tmp_path / "new.html").read_text(encoding="utf-8").count("<svg") == 1
+
+
 def test_a_model_without_held_out_documents_says_so(tmp_path):
     classifier = XRLinear(verbose=0, n_jobs=1, ordering="product", senses="none")
     bare = TextModel(classifier=classifier, verbose=0, held_out=0)
     write_report(bare.fit(["a b", "c d"] * 3, [["x"], ["y"]] * 3), tmp_path / "report.html")
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert "No documents were held out of this training" in page
+    assert "polyseme evaluate MODEL DATA --report report.html" in page
     assert "Nobody looked for labels with several meanings" in page
     assert "<svg" not in page
 

@@ -13,6 +13,7 @@ from polyseme.cli.errors import note
 from polyseme.cli.report import print_report
 from polyseme.cli.shared import common_options, console, path_argument, print_json
 from polyseme.machine.progress import Progress
+from polyseme.reports import check_report_path, write_report
 from polyseme.tagger import open_tagger
 
 __all__ = ["evaluate"]
@@ -24,6 +25,13 @@ __all__ = ["evaluate"]
 @click.option("-a", "--propensity-a", "a", default=0.55, help="Constant A; 0.55 by default.")
 @click.option("-b", "--propensity-b", "b", default=1.5, help="Constant B; 1.5 by default.")
 @threshold_option
+@click.option(
+    "--report",
+    "page",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Also write a page (.html) with these figures as charts.",
+)
 @reading_options
 @common_options()
 def evaluate(
@@ -32,6 +40,7 @@ def evaluate(
     a: float,
     b: float,
     threshold: float | None,
+    page: Path | None,
     n_threads: int | None,
     seed: int,
     as_json: bool,
@@ -46,6 +55,8 @@ def evaluate(
     documents; their constants are A = 0.6, B = 2.6 for Amazon data, 0.5, 0.4 for
     Wikipedia, and 0.55, 1.5 otherwise.
     """
+    if page is not None:
+        check_report_path(page)
     with Progress() as progress:
         with progress.phase("Reading the model"):
             tagger = open_tagger(model, n_jobs=n_threads)
@@ -57,6 +68,15 @@ def evaluate(
                 labelled.documents, labelled.labels, threshold=threshold, a=a, b=b
             )
     seconds = progress.seconds["Predicting"]
+    if page is not None:
+        write_report(
+            tagger,
+            page,
+            name=model.name,
+            seconds=progress.seconds,
+            evaluation=report,
+            data=data.name,
+        )
     if as_json:
         print_json({**report["accuracy"], **report, "A": a, "B": b, "seconds": seconds})
         return

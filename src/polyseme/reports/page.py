@@ -1,4 +1,4 @@
-"""The report of a training: one HTML file that asks nobody for anything."""
+"""The report of a training or an evaluation: one HTML file that asks nobody for anything."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import Any
 
 from polyseme.files.whole_files import written_beside
 from polyseme.machine.printable import printable
+from polyseme.machine.quantities import spoken_seconds
 from polyseme.reports.charts import Point, grouped_bars, unit_square
 from polyseme.tagger import Tagger, tagger_for
 
@@ -43,8 +44,12 @@ def write_report(
     *,
     name: str = "",
     seconds: Mapping[str, float] | None = None,
+    evaluation: Mapping[str, Any] | None = None,
+    data: str = "",
 ) -> None:
     """Write what a training came to, as one HTML file without anything from outside.
+
+    With `evaluation`, write how good the model is on other documents.
 
     Parameters
     ----------
@@ -56,30 +61,51 @@ def write_report(
         What the model is called.
     seconds : dict of str to float, optional
         What each phase took; by default what the model keeps of that.
+    evaluation : dict, optional
+        Figures of other documents than the held-out ones, from `Tagger.evaluate`.
+    data : str
+        What these documents are called.
     """
     place = check_report_path(path)
     tagger = model if isinstance(model, Tagger) else tagger_for(model)
-    content = _page(tagger, name, tagger.phase_seconds if seconds is None else seconds)
+    if evaluation is None:
+        title = f"Training report: {name}" if name else "Training report"
+        measured_on = "that were held out of training"
+    else:
+        title = f"Evaluation of {name or 'a model'}{f' on {data}' if data else ''}"
+        measured_on = f"of {data}" if data else "that are not those of the training"
+    content = _page(
+        tagger,
+        title,
+        tagger.report if evaluation is None else evaluation,
+        measured_on,
+        tagger.phase_seconds if seconds is None else seconds,
+    )
     with written_beside(place) as stream:
         stream.write(printable(content).encode())
 
 
-def _page(tagger: Tagger, name: str, seconds: Mapping[str, float]) -> str:
-    title = f"{name}: report of the training" if name else "Report of a training"
+def _page(
+    tagger: Tagger,
+    title: str,
+    report: Mapping[str, Any],
+    measured_on: str,
+    seconds: Mapping[str, float],
+) -> str:
     style = files("polyseme.reports").joinpath("style.css").read_text(encoding="utf-8")
-    sections = "\n".join(_sections(tagger, seconds))
+    sections = "\n".join(_sections(tagger, report, measured_on, seconds))
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n'
         f"<title>{escape(title)}</title>\n<style>\n{style}</style>\n</head>\n<body>\n"
-        f"<header><h1>{escape(title)}</h1>{_tiles(tagger, seconds)}</header>\n"
+        f"<header><h1>{escape(title)}</h1>{_tiles(tagger, report, seconds)}</header>\n"
         f"<main>\n{sections}\n</main>\n</body>\n</html>\n"
     )
 
 
-def _tiles(tagger: Tagger, seconds: Mapping[str, float]) -> str:
-    report, classifier = tagger.report, tagger.classifier
+def _tiles(tagger: Tagger, report: Mapping[str, Any], seconds: Mapping[str, float]) -> str:
+    classifier = tagger.classifier
     tiles = []
     if report:
         tiles += [
@@ -90,10 +116,10 @@ def _tiles(tagger: Tagger, seconds: Mapping[str, float]) -> str:
     if "threshold" in report:
         tiles.append((f"{100 * _f1(report['threshold']):.1f}%", "F1 at the threshold"))
     tiles += [
-        (f"{classifier.n_documents_:,}", "documents"),
+        (f"{classifier.n_documents_:,}", "training documents"),
         (f"{classifier.n_labels_:,}", "labels"),
         (f"{tagger.n_ambiguous:,}", "likely ambiguous"),
-        (f"{sum(seconds.values()):,.0f} s", "of training"),
+        (spoken_seconds(sum(seconds.values())), "in all"),
     ]
     shown = (f"<div><b>{escape(value)}</b>{escape(what)}</div>" for value, what in tiles)
     return f'<div class="tiles">{"".join(shown)}</div>'
@@ -104,19 +130,24 @@ def _f1(cut: Mapping[str, float]) -> float:
     return 2 * cut["precision"] * cut["recall"] / both if both else 0.0
 
 
-def _sections(tagger: Tagger, seconds: Mapping[str, float]) -> Iterator[str]:
-    report = tagger.report
+def _sections(
+    tagger: Tagger, report: Mapping[str, Any], measured_on: str, seconds: Mapping[str, float]
+) -> Iterator[str]:
     if report:
-        yield from _about_accuracy(report)
+        yield from _about_accuracy(report, measured_on)
     else:
-        said = "No documents were held out of this training, so nothing was measured."
-        yield _section("Accuracy", said, "")
+        said = (
+            "No documents were held out of this training, so nothing was measured. Measure the "
+            "model on other documents: polyseme evaluate MODEL DATA --report report.html"
+        )
+        yield _section("Accuracy", said, "", wide=True)
     yield _about_senses(tagger)
     yield _section("What it took", "Seconds of each phase.", _bars(seconds))
-    yield _section("The model", "", _table(("", ""), _about_model(tagger), n_text=2))
+    about = _table(("", ""), _about_model(tagger, report), n_text=2)
+    yield _section("The model", "", about)
 
 
-def _about_accuracy(report: Mapping[str, Any]) -> Iterator[str]:
+def _about_accuracy(report: Mapping[str, Any], measured_on: str) -> Iterator[str]:
     figures = report["accuracy"]
     ks = sorted({int(name.split("@")[1]) for name in figures})
     measures = list(dict.fromkeys(name.split("@")[0] for name in figures))
@@ -126,23 +157,23 @@ def _about_accuracy(report: Mapping[str, Any]) -> Iterator[str]:
     ]
     yield _section(
         "Accuracy",
-        f"In percent, on {report['n_documents']:,} documents that were held out of training.",
+        f"In percent, on {report['n_documents']:,} documents {measured_on}.",
         _table(["", *(f"@{k}" for k in ks)], rows),
     )
-    if "threshold" in report:
-        yield _about_threshold(report["threshold"], report.get("by_threshold"))
+    if "threshold" in report or "by_threshold" in report:
+        yield _about_threshold(report.get("threshold"), report.get("by_threshold"))
     by_frequency = report["by_label_frequency"]
     yield _section(
         "Rare and frequent labels",
         "How many of the first five suggestions are right, and how many of the true labels are "
         "among them, by how many training documents a label has.",
         grouped_bars(
-            [_range(row["least"], row["most"]) for row in by_frequency],
+            [_least(row["least"], row["most"]) for row in by_frequency],
             [
                 ("right", [row["precision"] for row in by_frequency]),
                 ("found", [row["recall"] for row in by_frequency]),
             ],
-            "training documents of a label",
+            "training documents of a label, from this number",
         )
         + '<p class="key"><i class="series-0"></i> right <i class="series-1"></i> found</p>',
     )
@@ -150,18 +181,21 @@ def _about_accuracy(report: Mapping[str, Any]) -> Iterator[str]:
         yield _about_probabilities(report["reliability"])
 
 
-def _about_threshold(cut: Mapping[str, Any], curve: Mapping[str, Any] | None) -> str:
-    said = (
-        f"At a threshold of {cut['threshold']:.2f}, {100 * cut['precision']:.1f}% of suggested "
-        f"labels are right (precision) and {100 * cut['recall']:.1f}% of the true ones are found "
-        f"(recall), {cut['labels_per_document']:.1f} labels per document. Along the line the "
-        "threshold falls from left to right."
-    )
-    own = Point(cut["recall"], cut["precision"], 6, f"threshold {cut['threshold']:.2f}")
+def _about_threshold(cut: Mapping[str, Any] | None, curve: Mapping[str, Any] | None) -> str:
+    said = "Along the line the threshold falls from left to right."
+    points = []
+    if cut is not None:
+        name = f"threshold {cut['threshold']:.2f}"
+        points.append(Point(cut["recall"], cut["precision"], 6, name))
+        said = (
+            f"At a {name}, {100 * cut['precision']:.1f}% of the suggested labels are right "
+            f"(precision), {100 * cut['recall']:.1f}% of the true ones are found (recall), and a "
+            f"document gets {cut['labels_per_document']:.1f} labels. {said}"
+        )
     places = () if curve is None else zip(curve["recall"], curve["precision"], strict=True)
     n_kept = None if curve is None else curve["labels_per_document"]
     kept = [place for i, place in enumerate(places) if n_kept is None or n_kept[i] > 0]
-    drawn = unit_square("recall, percent", "precision, percent", line=kept, points=[own])
+    drawn = unit_square("recall, percent", "precision, percent", line=kept, points=points)
     return _section("Precision and recall", said, drawn)
 
 
@@ -199,12 +233,13 @@ def _about_senses(tagger: Tagger) -> str:
         (str(one.name), f"{one.ambiguity:.0%}", " / ".join(one.senses))
         for one in tagger.ambiguous_labels(N_AMBIGUOUS)
     ]
-    drawn = _table(("Label", "Probability", "Meanings"), rows, text_last=True) if rows else ""
+    columns = ("Label", "Probability", "Meanings")
+    drawn = _table(columns, rows, text_last=True, kind="meanings") if rows else ""
     return _section("Meanings", said, drawn, wide=bool(rows))
 
 
-def _about_model(tagger: Tagger) -> Iterator[tuple[str, str]]:
-    sizes, report = tagger.sizes(), tagger.report
+def _about_model(tagger: Tagger, report: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    sizes = tagger.sizes()
     yield "method", str(sizes["method"])
     if report.get("n_training_documents"):
         n_training, n_held_out = report["n_training_documents"], report["n_documents"]
@@ -247,6 +282,7 @@ def _table(
     *,
     n_text: int = 1,
     text_last: bool = False,
+    kind: str = "scroll",
 ) -> str:
     """Lay out a table; the first columns are text, the others numbers but perhaps the last."""
 
@@ -261,7 +297,7 @@ def _table(
 
     head = f"<thead>{cells(columns, 'th')}</thead>" if any(columns) else ""
     body = "".join(cells(row, "td") for row in rows)
-    return f'<div class="scroll"><table>{head}<tbody>{body}</tbody></table></div>'
+    return f'<div class="{kind}"><table>{head}<tbody>{body}</tbody></table></div>'
 
 
 def _bars(seconds: Mapping[str, float]) -> str:
@@ -279,7 +315,5 @@ def _percent(figure: float | None) -> str:
     return "" if figure is None else f"{figure:.1f}"
 
 
-def _range(least: int, most: int | None) -> str:
-    if most is None:
-        return f"{least:,}+"
-    return f"{least:,}" if least == most else f"{least:,}–{most:,}"
+def _least(least: int, most: int | None) -> str:
+    return f"{least:,}" if least == most else f"{least:,}+"

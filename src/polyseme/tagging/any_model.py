@@ -221,11 +221,12 @@ class Tagger:
         -------
         dict
             ``accuracy`` (percent), ``by_label_frequency`` and numbers of documents and labels;
-            of an ensemble also ``members``; of texts also ``reliability``, ``threshold`` and
-            ``n_unknown_labels``.
+            of an ensemble also ``members``; of a model with probabilities ``reliability`` and
+            ``by_threshold``; of texts also ``threshold`` and ``n_unknown_labels``.
         """
         # Imported here: scikit-learn's calibration takes a while, and only this needs it.
-        from polyseme.text.calibration import Calibration
+        from polyseme.text.by_threshold import by_threshold
+        from polyseme.text.calibration import Calibration, reliability
         from polyseme.text.evaluation import N_RANKED, Judged, figures_of
 
         n_ranked = min(N_RANKED, self.classifier.n_labels_)
@@ -235,8 +236,12 @@ class Tagger:
         truth, _ = check_labels(labels, n_rows, label_names=known, allow_unknown=True)
         judged, *by_members = (Judged.judge(*ranking, truth.to_scipy()) for ranking in rankings)
         report = figures_of(self.classifier, judged, a, b, by_members)
+        as_they_are = Calibration.none()
+        if self.has_probabilities:
+            report["reliability"] = reliability(*judged.pairs(as_they_are))
+            report["by_threshold"] = by_threshold(judged, as_they_are)
         if threshold is not None:
-            report["threshold"] = dataclasses.asdict(judged.cut(Calibration.none(), threshold))
+            report["threshold"] = dataclasses.asdict(judged.cut(as_they_are, threshold))
         return report
 
     def explain(

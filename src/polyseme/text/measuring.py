@@ -91,6 +91,7 @@ def evaluate_records(
     report = {**figures, "n_unknown_labels": n_unknown}
     if model.has_probabilities:
         report["reliability"] = reliability(*judged.pairs(model.calibration_))
+        report["by_threshold"] = by_threshold(judged, model.calibration_)
     if model.has_probabilities or threshold is not None:
         kept = judged.kept(model.calibration_, model.least(threshold))
         least = model.checked_threshold(threshold)
