@@ -1,4 +1,4 @@
-"""The report of a training or an evaluation: one page with everything, and nothing from outside."""
+"""Reports of a training or an evaluation: one page, and nothing from outside."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import re
 import xml.etree.ElementTree as ET
 
 import pytest
-
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from polyseme import TextModel, XRLinear
