@@ -90,6 +90,24 @@ def test_a_large_area_shows_what_is_inside_and_leads_straight_there(visit):
     assert page.get_by_role("button", name="inside 13").count() == 0
 
 
+def test_areas_inside_a_large_one_have_shades_of_its_colour(visit):
+    levels = [[node(0, 100), node(1, 100)], [node(i, 10, "inside") for i in range(20)]]
+    page = with_tree(visit, [[0, 2], [0, 10, 20]], levels)
+
+    def hues(found):
+        return found.evaluate_all(
+            "all => all.map(one => Number(one.style.getPropertyValue('--hue')))"
+        )
+
+    expect(page.locator(".tile")).to_have_count(2)
+    for tile in page.locator(".tile").all():
+        (whole,), inner = hues(tile), hues(tile.locator(".inner:not(.rest)"))
+        assert len(inner) == 10 == len(set(inner))
+        offsets = [(hue - whole + 180) % 360 - 180 for hue in inner]
+        assert max(map(abs, offsets)) < 90
+        assert sum(offsets) == pytest.approx(0, abs=1e-3)
+
+
 def topics_of_an_area(n, name=lambda i: f"common {i}"):
     """Return the answer about an area in which the first topic is far rarer than all others."""
     labels = [

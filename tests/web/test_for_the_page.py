@@ -17,11 +17,14 @@ def test_labels_are_points_of_the_plane_near_those_like_them(client, store):
     found = get(client, "/v1/plane")
     lookup_schemas.PlaneResponse.model_validate(found)
     n_labels = tagger.classifier.n_labels_
-    assert {len(found[name]) for name in ("labels", "names", "x", "y", "areas")} == {n_labels}
+    assert {len(found[name]) for name in ("labels", "names", "x", "y", "clusters")} == {n_labels}
     assert [tagger.label_name(label) for label in found["labels"]] == found["names"]
     assert 0 <= min(found["x"] + found["y"]) <= max(found["x"] + found["y"]) <= 1
     counts = tagger.classifier.label_counts_[found["labels"]]
     assert (np.diff(counts) <= 0).all()
+    clusters = tagger.classifier.clusters_
+    for label, cluster in zip(found["labels"], found["clusters"], strict=True):
+        assert cluster in clusters.cluster_of_slot[clusters.slots_of(label)]
     tank = found["names"].index("tank")
     meanings = [one for one in found["senses"] if one["label"] == found["labels"][tank]]
     assert [one["name"] for one in meanings] == [sense.name for sense in tagger.senses("tank")]

@@ -68,6 +68,9 @@ def level_words(model: Model, level: int, n: int) -> list[list[Word]]:
 def _strongest(
     model: Model, features: npt.NDArray[np.int32], values: npt.NDArray[np.float32], n: int
 ) -> list[Word]:
+    if 0 < n < len(values):  # most are too weak to be worth sorting
+        is_strong = values >= np.partition(values, -n)[-n]
+        features, values = features[is_strong], values[is_strong]
     order = np.lexsort((features, -values))[:n]
     return [
         Word(feature, name_of(model.feature_names_, feature), weight)

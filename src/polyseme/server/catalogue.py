@@ -215,10 +215,10 @@ class Catalogue:
     def plane(self, plane: Plane | None) -> dict[str, Any]:
         """Return where labels lie in the plane, column by column; empty where nothing tells.
 
-        Labels with most documents come first; `areas` are nodes of the first level of the tree.
+        Labels with most documents come first, each with the cluster where it has most.
         """
         if plane is None:
-            return {"labels": [], "names": [], "x": [], "y": [], "areas": [], "senses": []}
+            return {"labels": [], "names": [], "x": [], "y": [], "clusters": [], "senses": []}
         layer, labels = self._model.senses_, plane.labels.tolist()
         senses = []
         for sense, (x, y) in zip(
@@ -234,24 +234,18 @@ class Catalogue:
             "names": [self._tagger.label_name(label) for label in labels],
             "x": [x for x, _ in positions],
             "y": [y for _, y in positions],
-            "areas": self._areas[plane.labels].tolist(),
+            "clusters": self._fullest_clusters[plane.labels].tolist(),
             "senses": senses,
         }
 
     @property
-    def _areas(self) -> npt.NDArray[np.int64]:
-        """The node of the first level with most documents of a label, shape (n_labels,)."""
-        clusters, tree = self._model.clusters_, self._model.tree_
-        area_of_cluster = np.zeros(clusters.n_clusters, dtype=np.int64)
-        if tree.n_levels > 0:
-            below = tree.clusters_below(1)
-            area_of_cluster = np.repeat(np.arange(len(below) - 1), np.diff(below))
-        areas = np.zeros(clusters.n_labels, dtype=np.int64)
+    def _fullest_clusters(self) -> npt.NDArray[np.int64]:
+        """The cluster with most documents of a label, shape (n_labels,)."""
+        clusters = self._model.clusters_
+        found = np.zeros(clusters.n_labels, dtype=np.int64)
         fullest_last = np.argsort(self._model.slot_documents_, kind="stable")
-        areas[clusters.labels[fullest_last]] = area_of_cluster[
-            clusters.cluster_of_slot[fullest_last]
-        ]
-        return areas
+        found[clusters.labels[fullest_last]] = clusters.cluster_of_slot[fullest_last]
+        return found
 
     # Figures of labels
 

@@ -177,8 +177,8 @@ class SenseInPlane(BaseModel):
 class PlaneResponse(BaseModel):
     """Labels as points of the plane, from 0 to 1, in columns; those with most documents first.
 
-    Labels for which the same words speak lie near each other. `areas` are nodes of the first level
-    of the tree. All columns are empty where the model has no weights that could tell.
+    Labels for which the same words speak lie near each other. `clusters` are those in which the
+    labels have most documents. All columns are empty where the model has no weights to tell by.
     """
 
     model: str
@@ -186,7 +186,7 @@ class PlaneResponse(BaseModel):
     names: list[str | int]
     x: list[float]
     y: list[float]
-    areas: list[int]
+    clusters: list[int]
     senses: list[SenseInPlane]
 
 

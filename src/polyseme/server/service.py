@@ -95,7 +95,7 @@ class Service:
         return await batcher.ask(question)
 
     async def look_ahead(self) -> None:
-        """Find the planes of all models, one after the other, and of those that replace them."""
+        """Prepare the maps of all models, one after the other, and of those that replace them."""
         seen: dict[str, ServedModel] = {}
         while True:
             for name in self.store.names:
@@ -103,9 +103,10 @@ class Service:
                 if seen.get(name) is not served:
                     seen[name] = served
                     try:
+                        await self.run(served.catalogue.tree, 0)  # captions of areas are kept
                         await self.planes.of(served)
                     except Exception:
-                        log.exception("the map of %s could not be laid out", name)
+                        log.exception("the map of %s could not be prepared", name)
             await asyncio.sleep(LOOK_SECONDS)
 
     async def watch(self) -> None:

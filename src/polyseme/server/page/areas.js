@@ -74,6 +74,7 @@ export class Areas {
       words.style.fontSize = `${size.toFixed(2)}rem`;
       words.style.webkitLineClamp = String(Math.max(1, Math.floor(room / (LINE * size) + 0.05)));
       const inner = make("span", { class: isRest ? "inner rest" : "inner", title: isRest ? null : [title, ...item.others].join(", ") }, words);
+      if (item.hue !== undefined) inner.style.setProperty("--hue", String(item.hue));
       if (!isRest) {
         inner.addEventListener("click", (event) => {
           event.stopPropagation();

@@ -9,8 +9,9 @@ const MOST_ZOOM = 400, REACH = 14, EDGE = 0.94;
 const CLOSE = 14, IN_SIGHT = 60; // how near a flight goes, and how many topics stay in sight
 
 export class Cloud {
-  constructor(place, plane, { pick }) {
+  constructor(place, plane, { pick, hueOf }) {
     this.plane = plane;
+    this.hueOf = hueOf;
     this.pick = pick;
     this.n = plane.labels.length;
     this.indexOf = new Map(plane.labels.map((label, i) => [label, i]));
@@ -61,10 +62,9 @@ export class Cloud {
     this.paper = style.getPropertyValue("--surface").trim();
     this.accent = style.getPropertyValue("--accent").trim();
     this.ground = packed(...rgbOf(this.paper));
-    const hues = this.plane.areas.map((area) => (240 + 137.508 * area) % 360);
     const light = this.scheme.matches ? 0.66 : 0.47;
-    const colours = new Map([...new Set(hues)].map((hue) => [hue, packed(...fromHsl(hue, 0.55, light))]));
-    this.colours = Uint32Array.from(hues, (hue) => colours.get(hue));
+    const colours = new Map([...new Set(this.plane.clusters)].map((cluster) => [cluster, packed(...fromHsl(this.hueOf(cluster), 0.55, light))]));
+    this.colours = Uint32Array.from(this.plane.clusters, (cluster) => colours.get(cluster));
     this.draw();
   }
 

@@ -165,7 +165,10 @@ async function showCloud(label, signal, isCurrent) {
       find("map-picture").replaceChildren(make("p", { class: "busy-not card" }, "This model has no weights that could tell which topics are alike."));
       return;
     }
-    cloud = new Cloud(find("map-picture"), plane, { pick: (picked) => { location.hash = `#map/cloud/${picked}`; } });
+    cloud = new Cloud(find("map-picture"), plane, {
+      pick: (picked) => { location.hash = `#map/cloud/${picked}`; },
+      hueOf: (cluster) => tree.hue({ level: tree.last, node: cluster }),
+    });
     resized = () => cloud.resize();
     find("map-status").textContent = `${count(plane.labels.length, "topic")}. Drag to move, turn the wheel or pinch to zoom.`;
   }

@@ -1,5 +1,7 @@
 // The tree of /v1/tree as areas of topics; an area is { level, node }, the whole has level -1.
 
+const FIRST_HUE = 240, GOLDEN_ANGLE = 137.508; // steps of that angle never meet again soon
+
 export class Tree {
   // The children of node j of a level are starts[level + 1][j] to starts[level + 1][j + 1] of the next.
   constructor({ starts, levels }) {
@@ -66,10 +68,20 @@ export class Tree {
     return place.level < 0 ? "All topics" : this.called(place).join(", ");
   }
 
-  // Areas that lie in one large area have nearly one colour.
+  // The clusters below an area are first to end of all clusters.
+  span({ level, node }) {
+    let [first, end] = [node, node + 1];
+    for (const starts of this.starts.slice(level + 1)) [first, end] = [starts[first], starts[end]];
+    return [first, end];
+  }
+
+  // The largest areas are told apart by colour; those inside one have shades of it, in the order of the tree.
   hue(place) {
     const top = this.way(place)[1];
-    return top === undefined ? 240 : (240 + 137.508 * top.node) % 360;
+    if (top === undefined) return FIRST_HUE;
+    const [first, end] = this.span(place), [from, to] = this.span(top);
+    const offset = ((first + end) / 2 - from) / (to - from) - 0.5; // -0.5 to 0.5
+    return (FIRST_HUE + GOLDEN_ANGLE * top.node + offset * Math.min(GOLDEN_ANGLE, 360 / this.levels[0].length) + 360) % 360;
   }
 }
 
