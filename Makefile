@@ -4,6 +4,7 @@
 # make wheel   a wheel for this system in dist/, tried where there is no compiler
 # make cross   the core compiled for other systems; what can run here runs
 # make docs    the site, in build/site
+# make links   do the site's links to elsewhere still lead somewhere? It asks each of these hosts
 
 PYTHON ?= python3
 CLANG  ?= clang++
@@ -25,7 +26,7 @@ NEURAL := torch==2.13.0 'transformers>=4.40' accelerate peft
 PYTEST := $(BIN)/python -m pytest
 BESIDE := -n auto --dist worksteal
 
-.PHONY: demo check test lint native-test annif-test sanitize clang-test benchmark screenshots wheel cross docs clean FORCE
+.PHONY: demo check test lint native-test annif-test sanitize clang-test benchmark screenshots wheel cross docs links clean FORCE
 
 demo: $(VENV)/installed
 	$(BIN)/polyseme demo
@@ -98,6 +99,9 @@ cross: $(CROSS)/bin/python
 docs: $(VENV)/installed-docs
 	rm -rf build/site
 	$(BIN)/python -m sphinx -W --keep-going -q -c docs . build/site
+
+links: $(VENV)/installed-docs
+	$(BIN)/python -m sphinx -b linkcheck -q -c docs . build/links
 
 $(VENV)/installed-docs: $(VENV)/installed
 	$(BIN)/python $(PIP) install $(BUILD) -e '.[docs]'

@@ -18,11 +18,13 @@ version = release = polyseme.__version__
 copyright = "the polyseme maintainers, Apache-2.0"
 
 extensions = [
-    "myst_parser",
+    "myst_nb",
     "sphinx.ext.autodoc",
     "sphinx.ext.napoleon",
     "sphinx.ext.viewcode",
     "sphinx_click",
+    "sphinx_copybutton",
+    "sphinx_design",
     "tools.http_reference",
 ]
 
@@ -39,6 +41,10 @@ include_patterns = [
 ]
 exclude_patterns = [".*", "build", "dist", "native", "src", "tests", "tools"]
 myst_heading_anchors = 4
+myst_enable_extensions = ["colon_fence"]
+nb_execution_mode = "off"  # tests run the notebooks, and tools/notebooks.py keeps what they show
+smartquotes_action = "qe"  # no dashes: "--copies" is an option
+copybutton_exclude = ".linenos, .gp, .go"
 
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"
@@ -50,14 +56,20 @@ napoleon_use_rtype = False
 # experiments have small headings.
 suppress_warnings = ["ref.python", "myst.header"]
 
+linkcheck_anchors = False  # many sites make their anchors in the browser
+linkcheck_ignore = [r"http://(127\.0\.0\.1|localhost)"]
+
 html_theme = "pydata_sphinx_theme"
 html_title = "polyseme"
+html_favicon = "../src/polyseme/server/page/icon.svg"
+html_context = {"default_mode": "auto"}
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_show_sourcelink = False
 html_additional_pages = {"index": "to_start.html"}
 templates_path = ["_templates"]
 html_theme_options = {
+    "logo": {"image_light": html_favicon, "image_dark": html_favicon, "text": "polyseme"},
     "navbar_align": "left",
     "show_toc_level": 2,
     "navigation_with_keys": False,
@@ -67,9 +79,24 @@ html_theme_options = {
 }
 
 
+# What scikit-learn adds to every estimator, and what only other rooms of the package call
+NOT_SHOWN = re.compile(
+    r"set_\w+_request|get_metadata_routing|untrained_parts|contents|restored|count_held_out|"
+    r"check_parameters|checked_threshold|least|label_numbers|trained_on"
+)
+
+
+def leave_out(app: Any, what: str, name: str, *_: Any) -> bool | None:
+    """Say of a member whether it is not for users."""
+    return True if NOT_SHOWN.fullmatch(name) else None
+
+
+def keep_underscores(app: Any, what: str, name: str, obj: Any, options: Any, lines: Any) -> None:
+    """Keep the last character of `classes_`, which would make the name a link."""
+    lines[:] = [re.sub(r"^:(ivar|vartype) (\w+)_:", r":\1 \2\\_:", line) for line in lines]
+
+
 def setup(app: Any) -> None:
-    """Leave out what scikit-learn adds to every estimator for routing of metadata."""
-    added = re.compile(r"set_\w+_request|get_metadata_routing")
-    app.connect(
-        "autodoc-skip-member", lambda app, what, name, *_: True if added.fullmatch(name) else None
-    )
+    """Adapt the reference that is made of docstrings."""
+    app.connect("autodoc-skip-member", leave_out)
+    app.connect("autodoc-process-docstring", keep_underscores, priority=900)

@@ -22,7 +22,7 @@ def as_html(explanation: Explanation) -> str:
     if not rows:
         return "<p>No label was reached.</p>"
     head = _cells("th", ("label", "score", "words for it, and <s>against</s> it"))
-    return f"<table><thead>{head}</thead><tbody>{rows}</tbody></table>"
+    return f'<table class="dataframe"><thead>{head}</thead><tbody>{rows}</tbody></table>'
 
 
 def _row(of: LabelExplanation) -> str:
