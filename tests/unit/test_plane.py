@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from polyseme import XRLinear
+from polyseme import TextModel, XRLinear
+from polyseme.demo import make_corpus
 from polyseme.machine.run import Run
 from polyseme.senses.plane import plane_of
 from tests.small_data import topics
@@ -45,6 +46,25 @@ def test_labels_beyond_the_landmarks_lie_beside_those_like_them(model, monkeypat
     np.testing.assert_array_equal(plane.labels, everything.labels)
     assert np.isfinite(plane.positions).all()
     assert len(np.unique(plane.positions, axis=0)) == model.n_labels_
+
+
+@pytest.mark.slow
+def test_senses_lie_near_the_labels_that_go_with_them():
+    corpus = make_corpus(2000, seed=0)
+    model = TextModel(verbose=0).fit(corpus.texts, corpus.labels).classifier_
+    plane, layer = plane_of(model, 1000, Run()), model.senses_
+    at = dict(zip(plane.labels.tolist(), plane.positions, strict=True))
+    owners = layer.labels_of(plane.senses)
+    assert len(plane.senses) > 10
+
+    def is_nearest(i):
+        (row,) = layer.beside.take(plane.senses[[i]]).to_scipy().toarray()
+        row[owners[i]] = 0
+        beside = np.median([at[label] for label in np.argsort(-row)[:4]], axis=0)
+        apart = np.linalg.norm(plane.sense_positions - beside, axis=1)
+        return apart[i] == apart[owners == owners[i]].min()
+
+    assert np.mean([is_nearest(i) for i in range(len(plane.senses))]) > 0.9
 
 
 def test_a_model_without_weights_has_no_plane():

@@ -102,6 +102,10 @@ class SenseLayer:
         """Return which of the judged labels a sense belongs to."""
         return int(np.searchsorted(self.starts, sense, side="right")) - 1
 
+    def labels_of(self, senses: npt.NDArray[np.int64]) -> npt.NDArray[np.int32]:
+        """Return the label of each of some senses."""
+        return self.labels[np.searchsorted(self.starts, senses, side="right") - 1]
+
     def place_of(self, sense: int) -> int:
         """Return which of its label's senses a sense is, from 0."""
         return sense - int(self.starts[self.label_place(sense)])

@@ -18,8 +18,8 @@ from polyseme.backbones.protocols import Weighs
 from polyseme.inputs.documents import Documents
 from polyseme.inputs.sparse_rows import SparseRows
 from polyseme.machine.run import Run
-from polyseme.senses.layer import SHOWN_FROM
-from polyseme.senses.space import whitened
+from polyseme.senses.layer import SHOWN_FROM, SenseLayer
+from polyseme.senses.space import whitened, with_unit_rows
 
 if TYPE_CHECKING:
     from polyseme.estimators.partitioned import PartitionedClassifier as Model
@@ -71,13 +71,14 @@ def plane_of(model: Model, n_labels: int, run: Run) -> Plane | None:
         return None
     labels = np.argsort(-model.label_counts_, kind="stable")[:n_labels]
     senses = _shown_senses(model)
-    rows = [_weights_of(model, labels)]
-    if len(senses):
-        assert model.senses_ is not None
-        rows.append(model.senses_.words.take(senses))
+    layer, rows, own = model.senses_, [_weights_of(model, labels)], np.full(len(labels), -1)
+    if layer is not None and len(senses):
+        rows.append(layer.words.take(senses))
     space = whitened(Documents(SparseRows.stack(rows)), run)
+    if layer is not None and len(senses):
+        own = np.append(own, _draw_to_labels_beside(space, layer, labels, senses))
     n_landmarks = min(N_LANDMARKS, len(labels))
-    placed = _placed(space, _laid_out(space[:n_landmarks], run), run)
+    placed = _placed(space, _laid_out(space[:n_landmarks], run), own, run)
     return Plane(labels, placed[: len(labels)], senses, placed[len(labels) :])
 
 
@@ -101,6 +102,25 @@ def _weights_of(model: Model, labels: Whole) -> SparseRows:
     shape = (len(labels), clusters.n_slots)
     of_label = sp.csr_array((ones, (place[clusters.labels[slots]], slots)), shape=shape)
     return SparseRows.from_scipy(of_label @ weights.T.tocsr())
+
+
+def _draw_to_labels_beside(
+    space: Floats, layer: SenseLayer, labels: Whole, senses: Whole
+) -> Whole:
+    """Draw senses, the last rows, half-way to the labels beside them: words like "the" mislead.
+
+    Returns
+    -------
+    ndarray of int64, shape (n_senses,)
+        The row of each sense's own label; -1 where it is not among `labels`.
+    """
+    place = np.full(layer.beside.n_columns, -1)
+    place[labels] = np.arange(len(labels))
+    beside = layer.beside.take(senses).to_scipy().tocsr()[:, labels]
+    middle = with_unit_rows(beside @ space[: len(labels)])
+    space[len(labels) :] = with_unit_rows(space[len(labels) :] + middle)
+    own: Whole = place[layer.labels_of(senses)]
+    return own
 
 
 def _laid_out(landmarks: Floats, run: Run) -> Floats:
@@ -147,8 +167,11 @@ def _neighbours(rows: Floats) -> Floats:
     return together
 
 
-def _placed(space: Floats, landmarks: Floats, run: Run) -> Floats:
-    """Return all rows in the plane, from 0 to 1; the first are the landmarks themselves."""
+def _placed(space: Floats, landmarks: Floats, own: Whole, run: Run) -> Floats:
+    """Return all rows in the plane, from 0 to 1; the first are the landmarks themselves.
+
+    A sense goes where it leads, not to its `own` label.
+    """
     n_landmarks = len(landmarks)
     low, high = landmarks.min(axis=0), landmarks.max(axis=0)
     known = (landmarks - low) / np.maximum(high - low, 1e-9)
@@ -157,9 +180,12 @@ def _placed(space: Floats, landmarks: Floats, run: Run) -> Floats:
     rng = np.random.default_rng([run.seed, n_landmarks])
     apart = SPREAD / np.sqrt(max(1, n_landmarks))
     n_nearest = min(N_NEAREST, n_landmarks)
+    is_landmark = (own >= 0) & (own < n_landmarks)
     for first in range(n_landmarks, len(space), N_TOGETHER):
         block = space[first : first + N_TOGETHER]
         likeness = block @ space[:n_landmarks].T
+        (has_own,) = np.nonzero(is_landmark[first : first + N_TOGETHER])
+        likeness[has_own, own[first + has_own]] = -2.0  # below all others
         nearest = np.argpartition(-likeness, n_nearest - 1, axis=1)[:, :n_nearest]
         close = np.take_along_axis(likeness, nearest, axis=1)
         weights = np.exp(SHARPNESS * (close - close.max(axis=1, keepdims=True)))

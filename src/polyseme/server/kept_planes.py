@@ -22,7 +22,7 @@ __all__ = ["KeptPlanes", "fingerprint_of", "from_bytes", "to_bytes"]
 log = logging.getLogger("polyseme.server")
 
 MOST_BYTES = 64 * 1024 * 1024  # of all that is kept
-LAYOUT = 1  # one more whenever `plane_of` comes to lay out differently
+LAYOUT = 2  # one more whenever `plane_of` comes to lay out differently
 STALE_SECONDS = 24 * 60 * 60  # for what a server that was killed left half written
 DTYPES = {
     "labels": np.dtype(np.int64),
