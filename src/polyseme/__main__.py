@@ -2,11 +2,13 @@
 
 import io
 import os
+import signal
 import sys
 
 from polyseme.machine.processes import is_main_process
 
 INTERRUPTED = 130  # what a shell reports for Ctrl-C
+STOPPED = 143  # and for SIGTERM
 
 
 class ClosedOutput(io.TextIOBase):
@@ -18,7 +20,8 @@ class ClosedOutput(io.TextIOBase):
 
 
 def main() -> None:
-    """Run the command line; Ctrl-C is answered quietly from the first import on."""
+    """Run the command line; Ctrl-C and SIGTERM are answered quietly from the first import on."""
+    signal.signal(signal.SIGTERM, _stop)
     _fill_closed_streams()
     if not is_main_process():
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115 - one process speaks for all
@@ -32,6 +35,12 @@ def main() -> None:
     except OSError as error:  # help that cannot be printed; verbs catch their own
         print(f"polyseme: {error}", file=sys.stderr)
         sys.exit(2)
+
+
+def _stop(*_: object) -> None:
+    # By default a process ends without removing its unfinished files, and the first process of a
+    # container does not end at all.
+    sys.exit(STOPPED)
 
 
 def _fill_closed_streams() -> None:

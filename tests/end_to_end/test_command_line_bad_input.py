@@ -223,7 +223,8 @@ def test_a_reader_that_closes_the_pipe_early_is_no_error(model, data):
 
 
 @pytest.mark.timed
-def test_ctrl_c_ends_training_with_130_and_leaves_nothing(tmp_path):
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_ends_training_soon_and_leaves_nothing(tmp_path, number, code):
     rng = np.random.default_rng(0)
     X = sp.random_array((20000, 2000), density=0.05, format="csr", dtype=np.float32, rng=rng)
     Y = sp.csr_array(
@@ -237,14 +238,15 @@ def test_ctrl_c_ends_training_with_130_and_leaves_nothing(tmp_path):
     with subprocess.Popen(command, stderr=stderr, preexec_fn=listen_to_ctrl_c) as process:
         os.close(stderr)
         shown = read_until(terminal, b"Training the matcher")
-        process.send_signal(signal.SIGINT)
+        process.send_signal(number)
         began = time.monotonic()
-        shown += read_until(terminal, b"interrupted.")
-        assert process.wait(timeout=30) == 130
+        if number == signal.SIGINT:
+            shown += read_until(terminal, b"interrupted.")
+        assert process.wait(timeout=30) == code
         assert time.monotonic() - began < 3
     os.close(terminal)
     assert b"Traceback" not in shown
-    assert not (tmp_path / "model").exists()
+    assert [path.name for path in tmp_path.iterdir()] == ["data"]
 
 
 def listen_to_ctrl_c() -> None:

@@ -53,7 +53,11 @@ def test_the_list_of_verbs_says_of_each_what_its_own_help_says(verb):
     assert command.get_short_help_str(200).rstrip(".") == VERBS[verb].rstrip(".")
 
 
-def test_ctrl_c_during_imports_shows_no_traceback():
+@pytest.mark.parametrize(
+    ("number", "result"),
+    [(signal.SIGINT, (130, "polyseme: interrupted.\n")), (signal.SIGTERM, (143, ""))],
+)
+def test_a_signal_during_imports_shows_no_traceback(number, result):
     # A module that stands in the way of the command line's imports, as a slow disk would.
     code = """
 import signal, sys
@@ -71,6 +75,6 @@ main()
         [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as program:
         assert program.stdout.readline() == "importing\n"
-        program.send_signal(signal.SIGINT)
+        program.send_signal(number)
         _, errors = program.communicate(timeout=20)
-    assert (program.returncode, errors) == (130, "polyseme: interrupted.\n")
+    assert (program.returncode, errors) == result
