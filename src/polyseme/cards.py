@@ -1,6 +1,7 @@
 """Model cards: a README.md for people who meet a model, as hubs of models show it.
 
->>> write_card("models/articles")
+>>> write_card("models/articles")  # unless somebody edited the card that is there
+True
 """
 
 from __future__ import annotations

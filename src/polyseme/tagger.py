@@ -1,7 +1,9 @@
-"""One face for every kind of model: the same questions, whether it takes texts or matrices.
+"""One interface for every kind of model: the same questions, whether it takes texts or matrices.
 
 >>> tagger = open_tagger("models/articles")
->>> tagger.suggest(["The crew of the tank crossed the river."], limit=3)
+>>> suggested, *others = tagger.suggest(["The crew of the tank crossed the river."], limit=3)[0]
+>>> suggested.name
+'tank'
 """
 
 from polyseme.suggestions import Suggestion

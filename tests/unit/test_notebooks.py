@@ -2,21 +2,10 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
 
+from tests.shown import assert_alike
 from tools.notebooks import NOTEBOOKS, read, run, shown_before
-
-
-NUMBER = re.compile(r"\d+(?:\.\d+)? *")
-
-
-def assert_alike(shown: str, kept: str) -> None:
-    """The same words; numbers may differ a little, as they do from processor to processor."""
-    assert NUMBER.sub("", shown) == NUMBER.sub("", kept)
-    of_shown, of_kept = (list(map(float, NUMBER.findall(text))) for text in (shown, kept))
-    assert of_shown == pytest.approx(of_kept, rel=0.1, abs=0.05)
 
 
 @pytest.mark.slow

@@ -7,17 +7,16 @@ import fnmatch
 import importlib.util
 import inspect
 import re
-import shlex
 from functools import cache
 from pathlib import Path
 
-import click
 import pytest
 
 from polyseme import TextModel, XRLinear, load
-from polyseme.cli import VERBS, main
+from polyseme.cli import VERBS
 from polyseme.demo import make_corpus
 from polyseme.text import TextFeatures
+from tests.shown import assert_alike
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = [
@@ -63,8 +62,7 @@ def test_the_first_python_that_is_seen_prints_what_it_says(name, tmp_path, monke
     exec(compile(example, name, "exec"), {})
     printed = capsys.readouterr().out
     (shown,) = re.findall(r"^It prints:\n\n```\n(.*?)^```$", text_of(name), re.S | re.M)
-    without_numbers = [re.sub(r"[\d.]+", "", output) for output in (printed, shown)]
-    assert without_numbers[0] == without_numbers[1]
+    assert_alike(printed, shown)
     if name == "docs/python.md":
         assert float(printed.split()[1]) > 90
     assert (tmp_path / "tagger" / "model.json").exists()
@@ -137,13 +135,6 @@ def test_the_python_of_the_page_on_label_trees_runs(capsys):
     printed = capsys.readouterr().out
     assert "(100, 3) (100, 30) True" in printed
     assert "% as with the exact search" in printed
-
-
-@pytest.mark.parametrize("line", commands())
-def test_a_command_of_readme_and_docs_parses(line):
-    _, verb, *arguments = shlex.split(line, comments=True)
-    command = main.get_command(click.Context(main), verb)
-    command.make_context(verb, arguments)
 
 
 def test_every_verb_has_an_example():
