@@ -35,7 +35,8 @@ def as_markdown(openapi: dict[str, Any]) -> str:
 
 
 def _address(method: str, path: str, operation: dict[str, Any], schemas: dict[str, Any]) -> str:
-    parts = [f"### {method.upper()} {path}", operation.get("description", "")]
+    summary, description = operation["summary"], operation.get("description", "")
+    parts = [f"### {method.upper()} {path}", f"{summary}.", description]
     if parameters := operation.get("parameters"):
         parts.append(
             _table(

@@ -299,13 +299,21 @@ def test_openapi_has_examples_and_problems(client):
     OpenAPI.model_validate(schema)
     for path, methods in schema["paths"].items():
         for operation in methods.values():
-            assert operation["description"], path
+            assert operation["summary"], path
             if path.startswith("/v1"):
                 refused = operation["responses"]["422"]["content"]
                 assert set(refused) == {"application/problem+json"}
     requests = schema["components"]["schemas"]["SuggestRequest"]
     assert requests["examples"][0]["text"]
     assert "security" not in schema
+
+
+def test_openapi_says_in_a_sentence_what_each_address_does(client):
+    paths = get(client, "/openapi.json")["paths"]
+    operations = [one for of_path in paths.values() for one in of_path.values()]
+    assert paths["/v1/suggest"]["post"]["summary"] == "Suggest labels for one document, best first"
+    assert all(len(one["summary"].split()) > 3 for one in operations)
+    assert not any(one["summary"] in one.get("description", "") for one in operations)
 
 
 def test_openapi_examples_are_answered(client):

@@ -80,8 +80,7 @@ def create_app(
     app.include_router(routes)
     app.include_router(make_page_routes())
     _add_watching(app, store, metrics)
-    if settings.token is not None:
-        _describe_token(app)
+    _describe(app, needs_token=settings.token is not None)
     return app
 
 
@@ -108,16 +107,28 @@ def _operation_name(route: APIRoute) -> str:
     return route.name
 
 
-def _describe_token(app: FastAPI) -> None:
-    """Let OpenAPI say that a token is needed; the guard looks at it long before a route."""
+def _describe(app: FastAPI, *, needs_token: bool) -> None:
+    """Let OpenAPI say what FastAPI cannot know.
+
+    The first sentence of a docstring is the summary of an address, where FastAPI would take the
+    function's name. The guard asks for a token long before a route could.
+    """
     original = app.openapi
 
     def described() -> dict[str, Any]:
+        if app.openapi_schema is not None:
+            return app.openapi_schema
         schema = original()
-        schema.setdefault("components", {})["securitySchemes"] = {
-            "token": {"type": "http", "scheme": "bearer"}
-        }
-        schema["security"] = [{"token": []}]
+        operations = [one for of_path in schema["paths"].values() for one in of_path.values()]
+        for operation in operations:
+            first, _, rest = operation.pop("description").partition("\n\n")
+            operation["summary"] = " ".join(first.split()).removesuffix(".")
+            if rest:
+                operation["description"] = rest
+        if needs_token:
+            scheme = {"type": "http", "scheme": "bearer"}
+            schema.setdefault("components", {})["securitySchemes"] = {"token": scheme}
+            schema["security"] = [{"token": []}]
         return schema
 
     app.openapi = described  # type: ignore[method-assign]
