@@ -20,10 +20,12 @@ export function thresholdCard({ threshold: own, by_threshold: curve }) {
     LEVELS.map((f1) => { const [x, y] = at(1, f1 / (2 - f1)); return text([x - 3, y - 4], "end", `F1 ${percent(f1)}`, "tight"); }),
     draw("path", { class: "curve", d: path(points) }), handle);
   const slider = make("input", { type: "range", min: 0, max: last, step: 1, id: "cut-at", "aria-label": "Threshold" });
-  const back = make("button", { type: "button", class: "bare", onclick: () => select(Math.round(100 * own.threshold)) }, `back to ${percent(own.threshold)}, ${why}`);
+  const back = make("button", { type: "button", class: "bare", onclick: () => showOwn() }, `back to ${percent(own.threshold)}, ${why}`);
 
-  function select(i) {
-    const row = Object.fromEntries(Object.entries(curve).map(([name, column]) => [name, column[i]]));
+  const select = (i) => show(Object.fromEntries(Object.entries(curve).map(([name, column]) => [name, column[i]])), i);
+  // The model's own threshold may lie between two steps of the slider.
+  const showOwn = () => show(own, Math.min(last, Math.round(100 * own.threshold)));
+  function show(row, i) {
     slider.value = i;
     slider.setAttribute("aria-valuetext", percent(row.threshold));
     const [x, y] = at(row.recall, row.precision);
@@ -41,7 +43,7 @@ export function thresholdCard({ threshold: own, by_threshold: curve }) {
   picture.addEventListener("pointerdown", drag);
   picture.addEventListener("pointermove", drag);
   slider.addEventListener("input", () => select(Number(slider.value)));
-  select(Math.min(last, Math.round(100 * own.threshold)));
+  showOwn();
   return [make("div", { class: "two threshold" },
     make("div", {}, place, make("label", { class: "quiet", for: "cut-at" }, "Drag the threshold to see what it does:"), slider, back),
     make("div", {}, picture))];
@@ -50,7 +52,7 @@ export function thresholdCard({ threshold: own, by_threshold: curve }) {
 function figures({ threshold, precision, recall, f1, labels_per_document: n, without_label: without }) {
   const big = (value, words) => make("div", { class: "big" }, make("strong", {}, value), make("span", {}, words));
   return make("div", { class: "figures", id: "figures" },
-    big(percent(threshold), "threshold"), big(percent(f1, 1), "F1"), big(percent(precision, 1), "precision: suggested topics that are right"),
+    big(percent(threshold, Number.isInteger(Math.round(1e4 * threshold) / 100) ? 0 : 1), "threshold"), big(percent(f1, 1), "F1"), big(percent(precision, 1), "precision: suggested topics that are right"),
     big(percent(recall, 1), "recall: right topics that are found"), big(n.toFixed(1), "topics per text"),
     without === undefined ? null : big(percent(without, 1), "of the texts get no topic"));
 }
