@@ -14,6 +14,7 @@ import scipy.sparse as sp
 from click import unstyle
 from click.testing import CliRunner
 
+from polyseme import TextModel, XRLinear
 from polyseme.cli import main
 from polyseme.cli.predictions import for_people
 from polyseme.demo import make_corpus
@@ -47,7 +48,7 @@ def test_limit_and_threshold_are_obeyed(text_model, new):
     result = run("predict", text_model, new, "--threshold=1")
     rows = [line.rstrip("\t") for line in result.stdout.splitlines()[1:]]
     assert rows == [f"{i}\t{i}" for i in range(60)]
-    assert "60 of 60 documents have no label that reaches 1.000" in result.stderr
+    assert "60 of 60 documents (100.0%) have no label that reaches 1.000" in result.stderr
 
 
 def test_every_document_gets_a_label_if_wanted(text_model, new):
@@ -59,6 +60,7 @@ def test_every_document_gets_a_label_if_wanted(text_model, new):
     assert n_labels("--at-least", 1) == [max(1, n) for n in usual]
     assert n_labels("--threshold", 1, "--at-least", 2) == [2] * 60
     assert n_labels("--top", 5) == [5] * 60
+    assert n_labels("--threshold", 1, "--at-least", 12) == [12] * 60  # above the usual limit
     assert "--top excludes" in refuse("predict", text_model, new, "--top=5", "--threshold=0.1")
     assert "at_least must be from 0 to the limit, 2" in refuse(
         "predict", text_model, new, "-k", 2, "--at-least", 3
@@ -131,7 +133,7 @@ def test_labels_on_stdin_do_not_count_as_text(text_model):
 
 def test_what_is_wrong_on_stdin_is_said_of_stdin(text_model):
     broken = from_stdin('{"text": "a"}\n{"text": \n', "predict", text_model, "-")
-    assert (broken.exit_code, "stdin, line 2: not JSON" in broken.stderr) == (2, True)
+    assert (broken.exit_code, "stdin, row 1 (line 2): not JSON" in broken.stderr) == (2, True)
     binary = from_stdin(b"a\nb\nc\xe9\n" * 9, "predict", text_model, "--format=lines")
     assert (binary.exit_code, "stdin, line 3: not UTF-8" in binary.stderr) == (2, True)
 
@@ -263,6 +265,38 @@ def test_the_file_that_is_read_is_not_written_over(text_model, new, tmp_path):
     assert own.read_bytes() == before
 
 
+@pytest.mark.slow
+def test_a_file_that_is_read_through_stdin_is_not_written_over_either(text_model, new, tmp_path):
+    own = tmp_path / "own.csv"
+    before = new.read_bytes()
+    own.write_bytes(before)
+    command = [sys.executable, "-m", "polyseme", "predict", text_model, "-", "-o", own]
+    with open(own, "rb") as stdin:
+        done = subprocess.run(command, stdin=stdin, capture_output=True, text=True)
+    assert (done.returncode, "own.csv is the file that is read" in done.stderr) == (2, True)
+    assert own.read_bytes() == before
+
+
+def test_an_excel_file_comes_through_stdin_too(text_model, tmp_path):
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    for row in (("id", "text"), ("a", "a tank"), ("b", "a bat")):
+        book.active.append(row)
+    book.save(tmp_path / "a.xlsx")
+    arguments = ["predict", str(text_model), "-", "--top=1"]
+    result = CliRunner().invoke(main, arguments, input=(tmp_path / "a.xlsx").read_bytes())
+    assert [line.split("\t")[1] for line in result.stdout.splitlines()] == ["id", "a", "b"]
+
+
+def test_thresholds_of_labels_are_not_called_one(tmp_path):
+    corpus = make_corpus(300, seed=0)
+    classifier = XRLinear(max_leaf_size=16, verbose=0, senses="none")
+    model = TextModel(classifier=classifier, precision=0.9, per_label=True, verbose=0)
+    model.fit(corpus.texts, corpus.labels).save(tmp_path / "m")
+    result = run("predict", tmp_path / "m", "--text", "nothing that is known", "--text", "")
+    assert "2 of 2 documents (100.0%) have no label that reaches its threshold" in result.stderr
+
+
 def test_a_dash_as_the_output_is_stdout(text_model, new, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert succeed("predict", text_model, new, "-o", "-") == succeed("predict", text_model, new)
@@ -300,4 +334,4 @@ def test_structure_that_is_taken_as_text_is_doubted_aloud(text_model, tmp_path):
     path.write_text('{"text": "a tank", "labels": ["tank"]}\n')
     result = run("predict", text_model, path, "--format", "lines")
     assert result.exit_code == 0
-    assert "looks like jsonl; as you say --format lines, all of it is text" in result.stderr
+    assert "looks like JSON lines; as you say --format lines, all of it is text" in result.stderr

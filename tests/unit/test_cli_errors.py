@@ -7,13 +7,15 @@ import os
 import subprocess
 import sys
 import warnings
+from contextlib import suppress
 
 import click
 import pytest
 from click.testing import CliRunner
 
 from polyseme import TextModel, XRLinear
-from polyseme.cli.errors import GroupWithPlainErrors
+from polyseme.cli.errors import GroupWithPlainErrors, _sentence_of
+from polyseme.cli.predictions import print_out
 from polyseme.cli.report import described_cut
 
 
@@ -80,6 +82,18 @@ def test_a_warning_becomes_a_note_on_stderr():
     assert result.exit_code == 0
     assert result.stderr == "polyseme: label 3 has no document\n"
     assert result.stdout == "done\n"
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
+def test_a_full_device_behind_printed_lines_is_said_to_be_that(monkeypatch):
+    full = open("/dev/full", "w", buffering=1)  # noqa: SIM115, its closing fails too
+    monkeypatch.setattr(sys, "stdout", full)
+    with pytest.raises(OSError, match="No space left") as raised:
+        print_out(["a line\n"])
+    with suppress(OSError):
+        full.close()
+    assert _sentence_of(raised.value).startswith("cannot write to standard output: ")
 
 
 @pytest.mark.slow

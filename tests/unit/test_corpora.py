@@ -231,6 +231,11 @@ def test_what_stands_between_labels_is_guessed(values, separator):
     ("cells", "doubted"),
     [
         (["Bach, Johann Sebastian", "Mozart, Wolfgang", "Anonymous"], "Bach, Johann Sebastian"),
+        (["van Gogh, Vincent", "Manet, Édouard", "Monet, Claude", "Arp, Hans"], "Manet, Édouard"),
+        (
+            ["Bach, Johann Sebastian, 1685-1750", "Mozart, Leopold"],
+            "Bach, Johann Sebastian, 1685-1750",
+        ),
         (["Apple, Pear", "Pear, Plum"], None),  # what follows a comma begins another cell
         (["Apple, Pear", "Pear"], None),
         (["Apple, Pear, Plum"], None),
@@ -245,7 +250,7 @@ def test_commas_of_names_are_told_from_commas_between_labels(cells, doubted):
 
 def test_a_label_in_a_list_that_is_no_name_is_refused(tmp_path):
     path = write(tmp_path / "a.jsonl", '{"text": "a", "labels": [1.5]}')
-    with pytest.raises(ValueError, match=r"a.jsonl, line 1: a label is 1.5"):
+    with pytest.raises(ValueError, match=r"a.jsonl, row 0 \(line 1\): a label is 1.5"):
         list(open_corpus(path))
 
 

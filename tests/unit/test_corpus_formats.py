@@ -6,6 +6,7 @@ import gzip
 import json
 import sys
 import tracemalloc
+import zipfile
 
 import pytest
 
@@ -52,7 +53,7 @@ def test_cats_of_spacy_count_from_a_half_on(tmp_path):
         path = write(tmp_path / "a.jsonl", json.dumps(line))
         assert list(open_corpus(path)) == expected
     path = write(tmp_path / "a.jsonl", '{"text": "A cat.", "cats": {"CAT": "yes"}}')
-    with pytest.raises(ValueError, match="line 1: the label 'CAT' has 'yes'"):
+    with pytest.raises(ValueError, match=r"row 0 \(line 1\): the label 'CAT' has 'yes'"):
         list(open_corpus(path))
 
 
@@ -77,6 +78,23 @@ def test_the_first_sheet_of_an_excel_file_is_a_table(tmp_path):
     assert "sheet 'Books' (the first of 2)" in open_corpus(tmp_path / "b.xlsx").description
     with pytest.raises(ValueError, match="not a readable Excel file"):
         open_corpus(write(tmp_path / "c.xlsx", b"PK\3\4"))
+
+
+def test_an_excel_file_that_breaks_off_is_refused(tmp_path):
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    for row in [("text", "labels"), *[("a cat", "x")] * 99]:
+        book.active.append(row)
+    book.save(tmp_path / "a.xlsx")
+    with (
+        zipfile.ZipFile(tmp_path / "a.xlsx") as whole,
+        zipfile.ZipFile(tmp_path / "b.xlsx", "w") as cut,
+    ):
+        for name in whole.namelist():
+            content = whole.read(name)
+            cut.writestr(name, content[: len(content) // 2] if "sheet1" in name else content)
+    with pytest.raises(ValueError, match="not a readable Excel file"):
+        list(open_corpus(tmp_path / "b.xlsx"))
 
 
 def test_missing_openpyxl_is_said_with_what_to_install(tmp_path, monkeypatch):
@@ -153,11 +171,15 @@ BAD = {
     "no labels.csv": ("text,b\n1,x\n", "no column for the labels; its columns are 'text', 'b'"),
     "empty.csv": ("", "is empty; its first line must name the columns"),
     "only header.csv": ("text,labels\n", "has no rows"),
-    "open quote.csv": ('text,labels\na,x\n"b,y\nc,z\n', "line 3: a quote is opened that is never"),
-    "inner quote.csv": ('text,labels\n"b" c,y\n', "line 2: something follows a closing quote"),
+    "open quote.csv": ('text,labels\na,x\n"b,y\nc,z\n', r"row 1 \(line 3\): a quote is opened"),
+    "inner quote.csv": (
+        'text,labels\n"b" c,y\n',
+        r"row 0 \(line 2\): something follows a closing quote",
+    ),
     "cells.csv": ("text,labels\na,x\nb,y,z\n", r"row 1 \(line 3\): has 3 cells, but the header"),
     "long cells.csv": ('text,labels\n"a\nb",x\nb\n', r"row 1 \(line 4\): has 1 cells"),
     "twice.csv": ("text,text,labels\na,b,c\n", "two columns named 'text'"),
+    "mac.csv": ("text,labels\ra,x\r", "line 1: lines that end in a carriage return alone"),
     "latin.csv": (b"text,labels\na,x\nb\xe4r,y\n", "line 3: not UTF-8 .byte 0xe4"),
     "wide.csv": (
         "text,labels\n".encode("utf-16"),
@@ -166,14 +188,20 @@ BAD = {
     "nul.csv": (b"text,labels\na\0b,x\n", "line 2: holds a NUL byte"),
     "cut.csv.gz": (gzip.compress(b"text,labels\n" + b"a,x\n" * 99)[:-9], "gzip file is damaged"),
     "empty.jsonl": ("\n", "is empty; give one JSON object per line"),
-    "broken.jsonl": ('{"text": "a", "labels": []}\n{"text": \n', "line 2: not JSON"),
-    "pretty.json": ('{\n "text": "a"}', "line 1: not JSON .* one object per line"),
-    "list.json": ('[{"text": "a"}]', "line 1: a JSON list; write one object per line"),
-    "number.jsonl": ('{"text": {"x": 1}, "labels": []}', "line 1: its text is a dict"),
-    "half.jsonl": ('{"text": "\\ud800", "labels": []}', "line 1: holds half of a surrogate"),
+    "broken.jsonl": ('{"text": "a", "labels": []}\n{"text": \n', r"row 1 \(line 2\): not JSON"),
+    "pretty.json": ('{\n "text": "a"}', r"row 0 \(line 1\): not JSON .* one object per line"),
+    "list.json": ('[{"text": "a"}]', r"row 0 \(line 1\): a JSON list; write one object"),
+    "number.jsonl": ('{"text": {"x": 1}, "labels": []}', r"row 0 \(line 1\): its text is a dict"),
+    "half.jsonl": (
+        '{"text": "\\ud800", "labels": []}',
+        r"row 0 \(line 1\): holds half of a surrogate",
+    ),
     "nul.jsonl": (b'{"text": "\0", "labels": []}', "line 1: holds a NUL byte"),
     "empty.tsv": ("", "is empty"),
-    "tabs.tsv": ("a\t<http://x/1>\nb\t<http://x/1>\t3\n", "line 2: has more than one tab"),
+    "tabs.tsv": (
+        "a\t<http://x/1>\nb\t<http://x/1>\t3\n",
+        r"row 1 \(line 2\): has more than one tab",
+    ),
     "a.parquet": ("not parquet", "is not a readable Parquet file"),
     "a.docx": ("x", "is not a file of texts with labels that is known"),
 }
@@ -246,5 +274,5 @@ def test_a_file_without_line_ends_does_not_fill_the_memory(tmp_path, monkeypatch
 def test_a_number_that_python_does_not_read_is_called_huge(tmp_path):
     path = tmp_path / "huge.jsonl"
     path.write_text('{"text": "a", "labels": [' + "9" * 5000 + "]}")
-    with pytest.raises(ValueError, match=r"line 1: not JSON \(a huge number\)"):
+    with pytest.raises(ValueError, match=r"row 0 \(line 1\): not JSON \(a huge number\)"):
         list(open_corpus(path))

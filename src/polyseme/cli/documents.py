@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 from collections.abc import Iterable, Iterator
@@ -31,9 +32,14 @@ from polyseme.text.corpora.lines import lines_of
 from polyseme.text.features import in_batches
 from polyseme.text.predictions import TEXTS_AT_ONCE, Batch, batches_of
 
-__all__ = ["STDIN", "Documents", "Labelled", "read_documents", "read_labelled"]
+__all__ = ["STDIN", "Documents", "Labelled", "is_read", "read_documents", "read_labelled"]
 
 STDIN = Path("-")
+# Formats that are guessed, as people call them
+SPOKEN = {
+    **{"csv": "CSV", "tsv": "TSV", "jsonl": "JSON lines", "parquet": "Parquet"},
+    **{"excel": "an Excel file", "fasttext": "lines of fastText"},
+}
 # What says how a file is read, and so nothing about a text on the command line
 OF_FILES = ("lines", "format", "encoding", "text_columns", "id_column", "labels_file")
 
@@ -139,7 +145,7 @@ def _of_file(path: Path, name: str, options: dict[str, Any], like: dict[str, Any
         return Documents(batches_of(opened_corpus(path, options, need_labels=False, like=like)))
     guessed = guess_format(path, encoding, like)
     if wanted == "lines" and guessed is not None:
-        note(f"{name} looks like {guessed}; as you say --format lines, all of it is text.")
+        note(f"{name} looks like {SPOKEN[guessed]}; as you say --format lines, all of it is text.")
     if is_plain or guessed is None:
         return _of_texts(lines_of(path, encoding), options["lines"] or wanted == "lines")
     corpus = opened_corpus(path, {**options, "format": guessed}, need_labels=False, like=like)
@@ -156,8 +162,14 @@ def _of_stdin(options: dict[str, Any], like: dict[str, Any]) -> Documents:
         raise ValueError("stdin is closed; give a file as INPUT.")
     folder = click.get_current_context().with_resource(TemporaryDirectory(prefix="polyseme-"))
     path = Path(folder) / "stdin"
-    with open(path, "wb") as file:
-        shutil.copyfileobj(sys.stdin.buffer, file)
+    try:
+        with open(path, "wb") as file:
+            shutil.copyfileobj(sys.stdin.buffer, file)
+    except OSError as error:
+        raise OSError(
+            f"cannot keep what stdin has in {path.parent.parent}: {error.strerror}; name another "
+            "folder with TMPDIR, or give a file as INPUT."
+        ) from error
     with _called(path, "stdin"):
         documents = _of_file(path, "stdin", options, like)
         if documents.is_single and not any(text.strip() for [text], _ in documents.batches):
@@ -168,6 +180,16 @@ def _of_stdin(options: dict[str, Any], like: dict[str, Any]) -> Documents:
             yield from documents.batches
 
     return Documents(batches(), documents.is_single)
+
+
+def is_read(output: Path, source: Path | None) -> bool:
+    """Say whether a file that is to be written is the very one that is read."""
+    try:
+        if source is not None and source != STDIN:
+            return output.samefile(source)
+        return output.is_file() and os.path.samestat(output.stat(), os.fstat(0))
+    except OSError:  # one of them is not there
+        return False
 
 
 @contextmanager

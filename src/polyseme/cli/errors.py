@@ -14,6 +14,7 @@ from polyseme.machine.printable import printable
 __all__ = ["GroupWithPlainErrors", "note"]
 
 INTERRUPTED = 130  # what a shell reports for Ctrl-C
+_PRINTING = (__name__, "polyseme.cli.predictions")
 
 
 class PlainError(click.ClickException):
@@ -72,12 +73,12 @@ def _sentence_of(error: OSError) -> str:
 
 
 def _is_from_printing(error: OSError) -> bool:
-    """Whether it was raised while one of the packages wrote that print for us."""
+    """Whether it was raised where we or one of the packages that print for us wrote."""
     place = error.__traceback__
     while place is not None and place.tb_next is not None:
         place = place.tb_next
     module = "" if place is None else place.tb_frame.f_globals.get("__name__", "")
-    return module.partition(".")[0] in ("click", "rich")
+    return module in _PRINTING or module.partition(".")[0] in ("click", "rich")
 
 
 def _show_warning(

@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import click
+import numpy as np
 
 from polyseme.cli.corpus_options import reading_options, threshold_option
-from polyseme.cli.documents import STDIN, read_documents
+from polyseme.cli.documents import STDIN, is_read, read_documents
 from polyseme.cli.errors import note
 from polyseme.cli.predictions import for_people, print_out
 from polyseme.cli.shared import common_options, path_argument, print_json
@@ -103,13 +104,14 @@ def predict(
         output = None
     if output is not None:
         check_ending(output)
-        if source is not None and output.exists() and source.exists() and output.samefile(source):
+        if not text and is_read(output, source):
             raise ValueError(f"-o {output} is the file that is read; give another to write.")
     if top is not None:
         if limit is not None or threshold is not None or at_least:
             raise click.UsageError("--top excludes --limit, --threshold and --at-least.")
         at_least = top
-    limit = (top or 10) if limit is None else limit
+    if limit is None:
+        limit = top or max(10, at_least)
     with Progress() as progress:
         with progress.phase("Reading the model"):
             tagger = open_tagger(model, n_jobs=n_threads)
@@ -148,9 +150,13 @@ def predict(
 def _note_without_label(found: Counted, tagger: Tagger, threshold: float | None) -> None:
     if found.n_without_label == 0:
         return
-    least = tagger.checked_threshold(threshold)
-    who = f"{found.n_without_label:,} of {found.n_documents:,} documents have"
+    share = found.n_without_label / found.n_documents
+    who = f"{found.n_without_label:,} of {found.n_documents:,} documents ({share:.1%}) have"
     if found.n_documents == 1:
         who = "the document has"
-    what = "no label" if least is None else f"no label that reaches {least:.3f}"
+    what, least = "no label", tagger.least(threshold)
+    if isinstance(least, np.ndarray):
+        what = "no label that reaches its threshold"
+    elif least is not None:
+        what = f"no label that reaches {least:.3f}"
     note(f"{who} {what}; --at-least 1 gives the best one all the same.")

@@ -38,19 +38,17 @@ class AnnifTsv:
         self.description = "TSV as Annif has it: a text, a tab, URIs"
 
     def __iter__(self) -> Iterator[Record]:
-        is_empty = True
-        for number, line in enumerate(lines_of(self._path, self._encoding), start=1):
-            if not line.strip():
-                continue
-            is_empty = False
+        row = -1
+        lines = enumerate(lines_of(self._path, self._encoding), start=1)
+        for row, (number, line) in enumerate((n, line) for n, line in lines if line.strip()):
             text, _, uris = line.rstrip("\r\n").partition("\t")
             if "\t" in uris:
                 raise ValueError(
-                    f"{self._path}, line {number}: has more than one tab; a text, a tab and URIs "
-                    "between spaces are expected."
+                    f"{self._path}, row {row} (line {number}): has more than one tab; a text, a "
+                    "tab and URIs between spaces are expected."
                 )
             yield Record(text, split_labels(uris, " "))
-        if is_empty:
+        if row < 0:
             raise ValueError(f"{self._path} is empty; give a text, a tab and URIs per line.")
 
 

@@ -60,14 +60,17 @@ class DelimitedFile(TableSource):
             lines_of(self.path, self.encoding), delimiter=self._delimiter, strict=True
         )
         line = 1
+        row = -1  # that of the header
         while True:
             try:
                 cells = next(reader)
             except StopIteration:
                 return
             except csv.Error as error:
-                raise ValueError(f"{self.path}, line {line}: {_reason(error)}") from None
+                where = f"line {line}" if row < 0 else f"row {row} (line {line})"
+                raise ValueError(f"{self.path}, {where}: {_reason(error)}") from None
             yield line, cells
+            row += bool(cells) or row < 0
             line = reader.line_num + 1
 
 
@@ -82,6 +85,8 @@ def _reason(error: csv.Error) -> str:
     text = str(error)
     if "unexpected end of data" in text or "field larger" in text:
         return "a quote is opened that is never closed; close it, or double quotes within a cell."
+    if "new-line character" in text:
+        return "lines that end in a carriage return alone; save it with other line ends."
     if "expected after" in text:
         return "something follows a closing quote; double quotes within a cell."
     return f"not readable as CSV ({text})."

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -32,18 +32,17 @@ class ExcelFile(TableSource):
         """Yield the cells of each row below the first, but for rows without any."""
         header = self._header()
         places = [header.index(name) for name in columns]
-        with self._sheet() as sheet:
-            number = 0
-            for line, cells in enumerate(sheet.iter_rows(values_only=True), start=1):
-                if line == 1 or all(cell is None for cell in cells):
-                    continue
-                own = [cells[place] if place < len(cells) else None for place in places]
-                yield f"row {number} (line {line})", [_plain(cell) for cell in own]
-                number += 1
+        number = 0
+        for line, cells in enumerate(self._lines(), start=1):
+            if line == 1 or all(cell is None for cell in cells):
+                continue
+            own = [cells[place] if place < len(cells) else None for place in places]
+            yield f"row {number} (line {line})", [_plain(cell) for cell in own]
+            number += 1
 
     def _header(self) -> list[str]:
-        with self._sheet() as sheet:
-            first = next(sheet.iter_rows(values_only=True), ())
+        with closing(self._lines()) as lines:
+            first = next(lines, ())
         names = ["" if cell is None else str(_plain(cell)) for cell in first]
         if not any(names):
             raise ValueError(f"{self.path}: the first row of {self.kind} must name the columns.")
@@ -54,6 +53,20 @@ class ExcelFile(TableSource):
             )
         return names
 
+    def _lines(self) -> Generator[tuple[Any, ...], None, None]:
+        with self._sheet() as sheet:
+            lines = sheet.iter_rows(values_only=True)
+            while True:
+                try:
+                    cells = next(lines, None)
+                except OSError:
+                    raise
+                except Exception as error:
+                    raise self._unreadable() from error
+                if cells is None:
+                    return
+                yield cells
+
     @contextmanager
     def _sheet(self) -> Iterator[Any]:
         try:
@@ -63,19 +76,23 @@ class ExcelFile(TableSource):
                 f"{self.path} is an Excel file; to read it, {how_to_install('excel')}, or save "
                 "its table as CSV."
             ) from None
-        try:
-            book = openpyxl.load_workbook(self.path, read_only=True, data_only=True)
-        except OSError:
-            raise
-        except Exception as error:  # there is no end to what a damaged file raises
-            raise ValueError(
-                f"{self.path} is not a readable Excel file (.xlsx); save its table as CSV, with "
-                "a header."
-            ) from error
-        try:
-            yield book.worksheets[0]
-        finally:
-            book.close()
+        with open(self.path, "rb") as file:  # of a path, openpyxl wants a known ending
+            try:
+                book = openpyxl.load_workbook(file, read_only=True, data_only=True)
+            except OSError:
+                raise
+            except Exception as error:  # there is no end to what a damaged file raises
+                raise self._unreadable() from error
+            try:
+                yield book.worksheets[0]
+            finally:
+                book.close()
+
+    def _unreadable(self) -> ValueError:
+        return ValueError(
+            f"{self.path} is not a readable Excel file (.xlsx); save its table as CSV, with a "
+            "header."
+        )
 
 
 def _plain(cell: Any) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
@@ -31,13 +31,13 @@ class JsonLinesFile(TableSource):
 
     def rows(self, columns: Sequence[str]) -> Iterator[tuple[str, list[Any]]]:
         """Yield the values of each object."""
-        for number, item in self._objects():
-            yield f"line {number}", [item.get(name) for name in columns]
+        for place, item in self._objects():
+            yield place, [item.get(name) for name in columns]
 
-    def _objects(self) -> Any:
-        for number, line in enumerate(lines_of(self.path, self.encoding), start=1):
-            if not line.strip():
-                continue
+    def _objects(self) -> Generator[tuple[str, dict[str, Any]], None, None]:
+        lines = enumerate(lines_of(self.path, self.encoding), start=1)
+        for row, (number, line) in enumerate((n, line) for n, line in lines if line.strip()):
+            place = f"row {row} (line {number})"
             try:
                 item = json.loads(line)
             except (ValueError, RecursionError) as error:
@@ -45,20 +45,18 @@ class JsonLinesFile(TableSource):
                 reason = "nested too deeply" if is_deep else getattr(error, "msg", "a huge number")
                 hint = (
                     "; it looks like one JSON document, write one object per line"
-                    if number == 1 and line.lstrip().startswith(("[", "{"))
+                    if row == 0 and line.lstrip().startswith(("[", "{"))
                     else ""
                 )
-                raise ValueError(
-                    f"{self.path}, line {number}: not JSON ({reason}){hint}."
-                ) from None
+                raise ValueError(f"{self.path}, {place}: not JSON ({reason}){hint}.") from None
             if _is_spacys(item):
                 item = {"text": item[0], **item[1]}
             if not isinstance(item, dict):
                 raise ValueError(
-                    f"{self.path}, line {number}: a JSON {type(item).__name__}; write one object "
-                    'per line, such as {"text": ..., "labels": [...]}.'
+                    f"{self.path}, {place}: a JSON {type(item).__name__}; write one object per "
+                    'line, such as {"text": ..., "labels": [...]}.'
                 )
-            yield number, item
+            yield place, item
 
 
 def _is_spacys(item: Any) -> bool:

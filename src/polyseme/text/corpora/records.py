@@ -27,6 +27,7 @@ _PYTHON_LIST = re.compile(rf"\[\s*(?:{_PYTHON_TEXT})(?:\s*,\s*(?:{_PYTHON_TEXT})
 # A scheme and a colon, and nothing that would have to be escaped
 _URI_IN_BRACKETS = re.compile(r"<[A-Za-z][A-Za-z0-9+.-]*:[^\s<>]*>$")
 RIGHT_FROM = 0.5  # of labels that have a number
+MOST_NAMES = 0.75  # "van Gogh, Vincent" looks like no name to us
 _SEPARATORS = ("\t", "|", ";")  # ahead of the comma, which is also part of names
 
 
@@ -131,22 +132,23 @@ def separator_in(path: Path, cells: Sequence[Any]) -> str | None:
 
 
 def name_with_comma(values: Sequence[Any]) -> str | None:
-    """Return a cell that is rather one name, as "Bach, Johann", than two labels, if all are so.
+    """Return a cell that is rather one name, as "Bach, Johann", than two labels, if most are so.
 
-    Those with a comma have one, and a capital letter on both sides of it; and what follows it is
-    never the beginning of a cell, as a label would be now and then.
+    Such a cell has a comma between capital letters, and perhaps another before years; and what
+    follows the first is never the beginning of a cell, as a label would be now and then.
     """
     cells = [value.strip() for value in values if isinstance(value, str) and "," in value]
     pairs = [[part.strip() for part in cell.split(",")] for cell in cells]
     firsts = {pair[0] for pair in pairs} | {v.strip() for v in values if isinstance(v, str)}
-    are_names = bool(pairs) and all(
-        len(pair) == 2
-        and all(part[:1].isupper() for part in pair)
+    names = [
+        cell
+        for pair, cell in zip(pairs, cells, strict=True)
+        if all(part[:1].isupper() for part in pair[:2])
+        and all(part[-4:].strip("-?").isdecimal() for part in pair[2:])
         and pair[1] not in firsts
         and ", " in cell
-        for pair, cell in zip(pairs, cells, strict=True)
-    )
-    return cells[0] if are_names else None
+    ]
+    return names[0] if names and len(names) >= MOST_NAMES * len(cells) else None
 
 
 def _as_list(text: str) -> list[Any] | None:
