@@ -7,6 +7,7 @@ wanted precision are chosen on the one and measured on the other.
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,8 @@ import numpy.typing as npt
 from benchmarks.options import plain_errors
 from benchmarks.report import table
 from polyseme import TextModel, load
+from polyseme.text import Record, open_corpus
 from polyseme.text.calibration import cut_for_precision, measure_cut
-from polyseme.text.corpora import open_corpus
 from polyseme.text.evaluation import Judged
 from polyseme.text.label_thresholds import choose_label_thresholds
 from polyseme.text.measuring import judge_records
@@ -37,22 +38,37 @@ def main() -> None:
     options = parser.parse_args()
     with plain_errors("benchmarks.label_thresholds"):
         model: TextModel = load(options.model)
-        (judged, *_), _ = judge_records(model, open_corpus(options.data, like=model.reading_))
-    is_first = np.random.default_rng(options.seed).random(judged.n_documents) < 0.5
+        found = compared(model, open_corpus(options.data, like=model.reading_), options.seed)
+    rows = [
+        [
+            *(f"{row['wanted']:.0%}", row["thresholds"]),
+            *(f"{row[key]:.1%}" for key in ("precision", "recall", "f1", "without_label")),
+            *(str(row["n_labels"]), "{:.0%} to {:.0%}".format(*row["spread"])),
+        ]
+        for row in found
+    ]
+    columns = ["wanted", "thresholds", "precision", "recall", "F1", "without", "labels", "spread"]
+    print("\n".join(table([columns, *rows])))
+
+
+def compared(model: TextModel, records: Iterable[Record], seed: int) -> list[dict[str, Any]]:
+    """Measure both kinds of thresholds for several precisions."""
+    judged = judge_records(model, records).judged[0]
+    is_first = np.random.default_rng(seed).random(judged.n_documents) < 0.5
     first, second = judged.rows(is_first), judged.rows(~is_first)
     rows = []
     for wanted in WANTED:
         of_all = cut_for_precision(*first.pairs(model.calibration_), wanted)
         of_each = choose_label_thresholds(first, model.calibration_, wanted)
         for name, least in (("one for all", of_all), ("one for each", of_each)):
-            rows.append([f"{wanted:.0%}", name, *measured(model, second, least)])
-    columns = ["wanted", "thresholds", "precision", "recall", "F1", "without", "labels", "spread"]
-    print("\n".join(table([columns, *rows])))
+            found = measured(model, second, least)
+            rows.append({"wanted": wanted, "thresholds": name, **found})
+    return rows
 
 
 def measured(
     model: TextModel, judged: Judged, least: float | npt.NDArray[np.float64]
-) -> list[str]:
+) -> dict[str, Any]:
     """Return precision, recall, F1, documents without a label, and how labels differ.
 
     That is how many labels are suggested ten times or more, and between which precisions the
@@ -61,9 +77,10 @@ def measured(
     kept = judged.kept(model.calibration_, least)
     cut = measure_cut(kept, judged.hits, 0.0, n_true=judged.n_true)
     own = precisions_of_labels(judged, kept)
-    spread = "" if len(own) == 0 else "{:.0%} to {:.0%}".format(*np.quantile(own, [0.1, 0.9]))
-    shares = (cut.precision, cut.recall, cut.f1, cut.without_label)
-    return [*(f"{share:.1%}" for share in shares), str(len(own)), spread]
+    spread = np.quantile(own, [0.1, 0.9]).tolist() if len(own) else [0.0, 1.0]
+    names = ("precision", "recall", "f1", "without_label")
+    shares = {name: getattr(cut, name) for name in names}
+    return {**shares, "n_labels": len(own), "spread": spread}
 
 
 def precisions_of_labels(judged: Judged, kept: npt.NDArray[np.bool_]) -> npt.NDArray[Any]:

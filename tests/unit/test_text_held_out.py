@@ -70,6 +70,14 @@ def test_labels_that_the_model_does_not_know_count_as_not_found(model):
     assert with_unknown["n_unknown_labels"] == without["n_unknown_labels"] + 1
     assert with_unknown["accuracy"]["P@1"] == without["accuracy"]["P@1"]
     assert with_unknown["accuracy"]["R@10"] < without["accuracy"]["R@10"]
+
+
+def test_documents_without_labels_are_left_out_and_counted(model):
+    known = records(TEST)[:50]
+    mixed = [Record("nobody tagged this", ()), *known, Record("", ())]
+    measured, usual = model.evaluate(mixed), model.evaluate(known)
+    assert (measured["n_documents"], measured["n_without_labels"]) == (50, 2)
+    assert (usual["n_without_labels"], usual["accuracy"]) == (0, measured["accuracy"])
     with pytest.raises(ValueError, match="nothing to measure"):
         model.evaluate([Record("text", ())])
 

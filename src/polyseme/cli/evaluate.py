@@ -13,6 +13,7 @@ from polyseme.cli.errors import note
 from polyseme.cli.report import print_report
 from polyseme.cli.shared import common_options, console, path_argument, print_json
 from polyseme.machine.progress import Progress
+from polyseme.machine.quantities import counted
 from polyseme.reports import check_report_path, write_report
 from polyseme.tagger import open_tagger
 
@@ -48,9 +49,9 @@ def evaluate(
 ) -> None:
     """Measure a model on the test part of a data set, in percent.
 
-    DATA are texts with labels as "train" takes them, all of which count, if the model is
-    one of texts; else a data folder, a text file of the Extreme Classification Repository,
-    or the name of a data set that was fetched. The
+    DATA are texts with labels as "train" takes them, if the model is one of texts: all
+    that have labels count. Else it is a data folder, a text file of the Extreme
+    Classification Repository, or the name of a data set that was fetched. The
     propensity-scored figures (PSP, PSnDCG) weigh labels by their number of training
     documents; their constants are A = 0.6, B = 2.6 for Amazon data, 0.5, 0.4 for
     Wikipedia, and 0.55, 1.5 otherwise.
@@ -80,6 +81,8 @@ def evaluate(
     if as_json:
         print_json({**report["accuracy"], **report, "A": a, "B": b, "seconds": seconds})
         return
+    if report.get("n_without_labels"):
+        note(f"left out {counted(report['n_without_labels'], 'document')} without labels.")
     if report.get("n_unknown_labels"):
         note(f"{report['n_unknown_labels']:,} labels of the data are unknown to the model.")
     out = console()

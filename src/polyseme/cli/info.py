@@ -80,7 +80,7 @@ def info(model: Path, with_labels: bool, n_threads: int | None, seed: int, as_js
         rows.append(("added since training", _counted(added, "{} and {}")))
     if texts:
         rows.insert(0, ("kind", f"texts, n-grams of {texts['features']['analyzer']}s"))
-        rows.append(("threshold", f"{texts['threshold']:.3f}"))
+        rows.append(("threshold", f"{texts['threshold']:.3f}{_own_thresholds(texts)}"))
         rows.append(("probabilities", texts["calibration"]))
     out = console()
     out.print(plain_table(("Model", str(model)), rows))
@@ -128,6 +128,11 @@ def _order(ordering: dict[str, int] | None) -> str:
     if ordering is None:
         return "by bare scores"
     return f"learned from {ordering['n_documents']:,} documents"
+
+
+def _own_thresholds(texts: dict[str, Any]) -> str:
+    n_own = texts["report"].get("threshold", {}).get("n_labels_with_own", 0)
+    return f"; {n_own:,} labels have one of their own" if n_own else ""
 
 
 def _names_of_labels(about: dict[str, Any]) -> str:

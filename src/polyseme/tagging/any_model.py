@@ -222,7 +222,8 @@ class Tagger:
         dict
             ``accuracy`` (percent), ``by_label_frequency`` and numbers of documents and labels;
             of an ensemble also ``members``; of a model with probabilities ``reliability`` and
-            ``by_threshold``; of texts also ``threshold`` and ``n_unknown_labels``.
+            ``by_threshold``; of texts also ``threshold``, ``n_unknown_labels`` and
+            ``n_without_labels``, the documents that were left out.
         """
         # Imported here: scikit-learn's calibration takes a while, and only this needs it.
         from polyseme.text.by_threshold import by_threshold

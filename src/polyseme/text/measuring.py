@@ -86,9 +86,13 @@ def evaluate_records(
     model: Suggesting, records: Iterable[Record], threshold: float | None, a: float, b: float
 ) -> dict[str, Any]:
     """Measure a model on further documents; see `TextModel.evaluate`."""
-    (judged, *by_members), n_unknown = judge_records(model, records)
+    (judged, *by_members), n_unknown, n_without_labels = judge_records(model, records)
     figures = figures_of(model.classifier_, judged, a, b, by_members)
-    report = {**figures, "n_unknown_labels": n_unknown}
+    report = {
+        **figures,
+        "n_without_labels": n_without_labels,
+        "n_unknown_labels": n_unknown,
+    }
     if model.has_probabilities:
         report["reliability"] = reliability(*judged.pairs(model.calibration_))
         report["by_threshold"] = by_threshold(judged, model.calibration_)
@@ -104,22 +108,36 @@ def evaluate_records(
     return report
 
 
-def judge_records(model: Suggesting, records: Iterable[Record]) -> tuple[list[Judged], int]:
-    """Hold the labels that a model ranks against those that documents have.
+class JudgedRecords(NamedTuple):
+    """Ranked labels held against those that documents have.
 
-    Returns
-    -------
+    Attributes
+    ----------
     judged : list of Judged
         Of the documents that have labels; behind the model itself, the members of an ensemble.
-    n_unknown : int
+    n_unknown_labels : int
         Labels of these that the model does not know.
+    n_without_labels : int
+        Documents without labels, which are left out.
     """
+
+    judged: list[Judged]
+    n_unknown_labels: int
+    n_without_labels: int
+
+
+def judge_records(model: Suggesting, records: Iterable[Record]) -> JudgedRecords:
+    """Hold the labels that a model ranks against those that documents have."""
     number_of = model.label_numbers()
     n_known = model.classifier_.n_labels_
     unknown: dict[str, int] = {}
-    labelled = (record for record in records if record.labels)
+    n_without_labels = 0
     ranked, starts, columns = [], [0], []
-    for batch in in_batches(labelled, TEXTS_AT_ONCE):
+    for given in in_batches(records, TEXTS_AT_ONCE):
+        batch = [record for record in given if record.labels]
+        n_without_labels += len(given) - len(batch)
+        if not batch:
+            continue
         documents = model.as_documents([record.text for record in batch])
         ranked.append(model.classifier_.rankings(documents, min(N_RANKED, n_known)))
         for record in batch:
@@ -136,7 +154,8 @@ def judge_records(model: Suggesting, records: Iterable[Record]) -> tuple[list[Ju
     ones = np.ones(len(columns), dtype=np.float32)
     shape = (len(starts) - 1, n_known + len(unknown))
     Y = sp.csr_array((ones, columns, starts), shape=shape)
-    return [Judged.judge(*one, Y) for one in joined_rankings(ranked)], len(unknown)
+    judged = [Judged.judge(*one, Y) for one in joined_rankings(ranked)]
+    return JudgedRecords(judged, len(unknown), n_without_labels)
 
 
 def _with_broader(

@@ -175,10 +175,10 @@ class Suggesting(KnownLabels):
         Returns
         -------
         dict
-            As `report_`, without ``reach``; documents without labels are left out, and
-            labels that the model does not know (``n_unknown_labels``) count as not found. Of a
-            model without probabilities there is no ``reliability``, and a ``threshold`` only if
-            one is given.
+            As `report_`, without ``reach``; documents without labels (``n_without_labels``) are
+            left out, and labels that the model does not know (``n_unknown_labels``) count as not
+            found. Of a model without probabilities there is no ``reliability``, and a
+            ``threshold`` only if one is given.
         """
         return evaluate_records(self, records, threshold, a, b)
 
