@@ -10,8 +10,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from statistics import fmean
+from textwrap import fill
 
-from benchmarks import figures_of_experiments, figures_of_networks, figures_of_senses
+from benchmarks import (
+    figures_of_experiments,
+    figures_of_networks,
+    figures_of_senses,
+    figures_of_serving,
+)
 from benchmarks.recorded import DATA, ROOT, markdown, recorded
 from benchmarks.report import COLUMNS
 from benchmarks.targets import targets
@@ -28,6 +34,10 @@ PAGES = (
     "docs/ordering.md",
     "docs/neural.md",
     "docs/attention.md",
+    "docs/senses.md",
+    "docs/serving.md",
+    "docs/text.md",
+    "docs/serving.md",
     "benchmarks/README.md",
 )
 BLOCK = re.compile(r"(<!-- figures: ([\w-]+) -->\n).*?(<!-- end of figures -->)", re.S)
@@ -272,7 +282,29 @@ def one_vs_rest() -> str:
     return markdown(["", "train s", "P@1", "P@3", "P@5"], rows)
 
 
+def frames() -> str:
+    """How fast the cloud of the page is drawn."""
+    found = recorded("benchmarks/results/frames.json")
+    rows = [
+        (
+            str(screen["pixels_per_pixel"]),
+            f"{screen['frames_per_second']:.0f}",
+            f"{screen['late_share']:.0%}",
+            f"{min(screen['draw_ms'].values()):.1f} to {max(screen['draw_ms'].values()):.1f}",
+        )
+        for screen in found["screens"]
+    ]
+    head = ("device pixels per pixel", "frames per second", "late frames", "ms to draw a frame")
+    said = (
+        f"A moving cloud of {found['topics']:,} topics in a window "
+        f"of {found['screen']['width']:,} pixels, in Chromium without a graphics card on a busy machine "
+        "(`python -m benchmarks.frames`):"
+    )
+    return f"{fill(said, 116)}\n\n{markdown(head, rows)}"
+
+
 BLOCKS: dict[str, Callable[[], str]] = {
+    "frames": frames,
     "in-short": in_short,
     "accuracy": accuracy,
     "side-by-side": side_by_side,
@@ -289,6 +321,7 @@ BLOCKS: dict[str, Callable[[], str]] = {
     **figures_of_experiments.BLOCKS,
     **figures_of_senses.BLOCKS,
     **figures_of_networks.BLOCKS,
+    **figures_of_serving.BLOCKS,
 }
 
 
