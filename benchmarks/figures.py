@@ -297,8 +297,8 @@ def frames() -> str:
     head = ("device pixels per pixel", "frames per second", "late frames", "ms to draw a frame")
     said = (
         f"A moving cloud of {found['topics']:,} topics in a window "
-        f"of {found['screen']['width']:,} pixels, in Chromium without a graphics card on a busy machine "
-        "(`python -m benchmarks.frames`):"
+        f"of {found['screen']['width']:,} pixels, in Chromium without a graphics card "
+        "on a busy machine (`python -m benchmarks.frames`):"
     )
     return f"{fill(said, 116)}\n\n{markdown(head, rows)}"
 
