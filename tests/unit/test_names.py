@@ -47,6 +47,15 @@ def test_membership_needs_the_same_type():
     assert names.index(np.int64(4)) == 1
 
 
+def test_beginnings_of_words_are_answered_with_the_names_that_have_them():
+    names = Names.from_list(["Comet", "Quantum computer", "Computer crime", "Café", "Composite"])
+    expected = "no label named 'COMPUT'; did you mean 'Computer crime', 'Quantum computer'"
+    with pytest.raises(ValueError, match=expected):
+        names.index("COMPUT")
+    with pytest.raises(ValueError, match="did you mean 'Café'"):
+        names.index("caf")
+
+
 def test_an_unknown_name_is_answered_with_the_closest_ones():
     names = Names.from_list(["tank", "belt", "Apple", "apple tree", "python"])
     with pytest.raises(ValueError, match=r"no label named 'aple'; did you mean 'Apple'"):

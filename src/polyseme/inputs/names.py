@@ -5,12 +5,13 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import islice
 from typing import Any, overload
 
 import numpy as np
 import numpy.typing as npt
 
-from polyseme.inputs.name_search import NameSearch
+from polyseme.inputs.name_search import NameSearch, folded
 
 __all__ = ["Names", "name_of", "number_of"]
 
@@ -231,24 +232,21 @@ class Names(Sequence[str | int]):
         raise ValueError(f"no {noun} named {name!r}{hint}") from None
 
     def _closest(self, wanted: str, n_wanted: int = 3) -> list[str | int]:
-        if self._ids is not None:
+        """Return names that hold what is wanted, then names that are spelled alike."""
+        start = folded(wanted)
+        if self._ids is not None or not start:
             return []
-        folded = wanted.casefold()
-        same: list[str | int] = []
-        containing: list[str | int] = []
-        compared: dict[str, str | int] = {}
-        for name in self._position_of:
-            other = str(name).casefold()
-            if other == folded:
-                same.append(name)
-            elif folded and folded in other:
-                containing.append(name)
-            elif other[:1] == folded[:1] and len(compared) < _MAX_COMPARED:
-                # difflib is slow, so of a million names it sees those with the same first letter.
-                compared.setdefault(other, name)
-        alike = difflib.get_close_matches(folded, compared, n_wanted)
-        containing.sort(key=lambda name: len(str(name)))
-        return [*same, *(compared[other] for other in alike), *containing][:n_wanted]
+        hits = [(hit.fit, len(str(self[hit.owner])), hit.owner) for hit in self.search.find(start)]
+        found = [self[owner] for *_, owner in sorted(hits)[:n_wanted]]
+        if len(found) < n_wanted:
+            # difflib is slow, so of a million names it sees those with the same first letter.
+            others = ((folded(str(name)), name) for name in self._position_of)
+            alike = (other for other in others if other[0][:1] == start[:1])
+            compared = dict(islice(alike, _MAX_COMPARED))
+            found += map(
+                compared.__getitem__, difflib.get_close_matches(start, compared, n_wanted)
+            )
+        return list(dict.fromkeys(found))[:n_wanted]
 
 
 def _is_integer(item: object) -> bool:
