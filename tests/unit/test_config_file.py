@@ -41,6 +41,17 @@ def test_what_stands_there_is_the_default(tmp_path):
     assert set(defaults) - set(set_here) == {n for n, value in defaults.items() if value is None}
 
 
+def test_lists_and_choices_of_texts_stand_there_as_they_are_given():
+    text = config_text("xr-linear")
+    assert '# languages = ["CODE"]\n' in text
+    assert '# format = "csv|tsv|jsonl|parquet|excel|annif|fasttext"\n' in text
+
+
+def test_a_byte_order_mark_does_not_matter(tmp_path):
+    (tmp_path / "a.toml").write_text("copies = 2\n", encoding="utf-8-sig")
+    assert read_toml(tmp_path / "a.toml") == {"copies": 2}
+
+
 def test_options_of_texts_come_from_the_file_where_they_are_not_given(tmp_path):
     path = tmp_path / "a.toml"
     path.write_text(
@@ -60,9 +71,9 @@ def test_options_of_texts_come_from_the_file_where_they_are_not_given(tmp_path):
         ("texts = 1", "texts must be a table"),
         ("[texts]\nngram = 1", "unknown 'ngram' in .texts.; did you mean 'ngrams'?"),
         ("[texts]\nhashing = 1", "hashing in .texts. must be true or false, not 1"),
-        ("[texts]\nmax_features = 1.5", "max_features in .texts. must be N, not 1.5"),
+        ("[texts]\nmax_features = 1.5", "max_features in .texts. must be a whole number, not 1.5"),
         ('[texts]\nanalyzer = "letters"', "analyzer in .texts.: 'letters' is not one of"),
-        ('[texts]\nprecision = "high"', "precision in .texts. must be"),
+        ('[texts]\nprecision = "high"', "precision in .texts. must be a number, not"),
     ],
 )
 def test_a_mistake_in_the_file_is_named(tmp_path, text, sentence):

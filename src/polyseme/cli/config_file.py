@@ -14,8 +14,8 @@ from typing import Any
 
 import click
 
-from polyseme.cli.corpus_options import training_options
-from polyseme.cli.estimator_options import METAVARS, hint, parameters_of, read_toml
+from polyseme.cli.corpus_options import PLAIN_FORMATS, training_options
+from polyseme.cli.estimator_options import METAVARS, SPOKEN, hint, parameters_of, read_toml
 from polyseme.files.kinds import method_named
 
 __all__ = ["config_text", "method_in", "with_texts_of"]
@@ -35,8 +35,7 @@ def config_text(method: str) -> str:
     for parameter in parameters_of(method_named(method)):
         value = METAVARS.get(parameter.kind, "VALUE")
         if parameter.default is not None:
-            default = parameter.default
-            value = _toml(bool(default) if parameter.kind is bool else default)
+            value = _toml(parameter.default)
         about = parameter.help or "See the documentation of the method."
         lines += [*_explained(about), f"# {parameter.name} = {value}", ""]
     lines += ["", "# For texts; data that are matrices have no use for it.", "[texts]", ""]
@@ -91,8 +90,9 @@ def _value_of(option: click.Option, value: Any, path: Path) -> Any:
         value = str(value)
     values = value if option.multiple and isinstance(value, list) else [value]
     if not all(type(one) in wanted for one in values):
-        spoken = " or ".join(METAVARS.get(kind, "true or false") for kind in wanted)
-        raise ValueError(f"{path}: {option.name} in [texts] must be {spoken}, not {value!r}.")
+        raise ValueError(
+            f"{path}: {option.name} in [texts] must be {SPOKEN[wanted[-1]]}, not {value!r}."
+        )
     try:
         converted = [option.type.convert(one, option, None) for one in values]
     except click.BadParameter as error:
@@ -113,7 +113,7 @@ def _default_of(option: click.Option) -> str:
     if said is not None:
         shown = said.group(1)
     elif isinstance(option.type, click.Choice):
-        shown = "|".join(option.type.choices)
+        shown = "|".join(one for one in option.type.choices if one not in PLAIN_FORMATS)
     else:
         shown = option.metavar or ""
     shown = shown if is_number else json.dumps(shown)

@@ -88,8 +88,8 @@ _VOCABULARY = (
         "languages",
         multiple=True,
         metavar="CODE",
-        help="Language of names in the vocabulary, such as en; the next best follows with another "
-        "--language. [that of most names]",
+        help="Language of names in the vocabulary, such as en, by default that of most names; the "
+        "next best follows with another --language.",
     ),
 )
 _TRAINING = (
