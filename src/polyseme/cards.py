@@ -7,7 +7,9 @@ True
 from __future__ import annotations
 
 import html
+import json
 import os
+import shlex
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -20,6 +22,8 @@ from polyseme.tagger import Tagger, open_tagger
 __all__ = ["model_card", "write_card"]
 
 N_AMBIGUOUS = 10  # labels that a card names
+FOR_HUBS = ("P@1", "P@3", "P@5", "nDCG@5", "PSP@5")  # figures that a hub lists
+AT_THRESHOLD = ("precision", "recall", "f1")
 
 
 def write_card(path: str | os.PathLike[str], tagger: Tagger | None = None) -> bool:
@@ -49,14 +53,14 @@ def write_card(path: str | os.PathLike[str], tagger: Tagger | None = None) -> bo
 def model_card(tagger: Tagger, name: str) -> str:
     """Return the card of a model as Markdown: use, figures, senses, limits, training."""
     parts = [
-        _front_matter(tagger),
+        _front_matter(tagger, name),
         CARD_MARK,
         f"# {name}",
         _summary(tagger),
         "## Use",
         _use(tagger, name),
         "## Figures",
-        *_figures(tagger.report),
+        *_figures(tagger),
         "## Senses",
         *_senses(tagger),
         "## Limits",
@@ -67,7 +71,8 @@ def model_card(tagger: Tagger, name: str) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _front_matter(tagger: Tagger) -> str:
+def _front_matter(tagger: Tagger, name: str) -> str:
+    """Return what a hub reads, as YAML: what the model is for, and its figures."""
     kind = "text-classification" if tagger.takes_texts else "tabular-classification"
     return "\n".join(
         [
@@ -78,9 +83,28 @@ def _front_matter(tagger: Tagger) -> str:
             "- polyseme",
             "- multi-label-classification",
             "- extreme-classification",
+            *(_results(tagger, kind, name) if tagger.report else ()),
             "---",
         ]
     )
+
+
+def _results(tagger: Tagger, kind: str, name: str) -> Iterable[str]:
+    report = tagger.report
+    figures = {measure: report["accuracy"][measure] for measure in FOR_HUBS}
+    cut = report.get("threshold", {})
+    figures |= {measure: 100 * cut[measure] for measure in AT_THRESHOLD if measure in cut}
+    data = tagger.origin.get("data") or "documents"
+    yield "model-index:"
+    yield f"- name: {json.dumps(name)}"
+    yield "  results:"
+    yield f"  - task:\n      type: {kind}"
+    yield f"    dataset:\n      type: {json.dumps(data)}"
+    yield f"      name: {json.dumps(f'held-out part of {data}')}"
+    yield "    metrics:"
+    for measure, value in figures.items():
+        yield f"    - type: {measure.lower().replace('@', '_at_')}"
+        yield f"      name: {measure.replace('f1', 'F1')}, in percent\n      value: {value:.2f}"
 
 
 def _summary(tagger: Tagger) -> str:
@@ -99,22 +123,27 @@ def _summary(tagger: Tagger) -> str:
 
 def _use(tagger: Tagger, name: str) -> str:
     if not tagger.takes_texts:
-        return f'```python\nimport polyseme\n\nmodel = polyseme.load("{name}")\n```'
+        return f"```python\nimport polyseme\n\nmodel = polyseme.load({json.dumps(name)})\n```"
     return (
-        f"```sh\npolyseme predict {name} new.csv -o labels.csv\n```\n\n"
-        f'```python\nimport polyseme\n\nmodel = polyseme.load("{name}")\n'
+        f"```sh\npolyseme predict {shlex.quote(name)} new.csv -o labels.csv\n```\n\n"
+        f"```python\nimport polyseme\n\nmodel = polyseme.load({json.dumps(name)})\n"
         'for label in model.suggest(["A text."])[0]:\n    print(label.name, label.score)\n```'
     )
 
 
-def _figures(report: dict[str, Any]) -> Iterable[str]:
+def _figures(tagger: Tagger) -> Iterable[str]:
+    report = tagger.report
     if not report:
         return ["Nothing was held out, so nobody has measured it."]
-    accuracy = {name: f"{value:.1f}" for name, value in report["accuracy"].items()}
-    found = [
-        f"Measured on {report['n_documents']:,} documents that it was not trained on, in percent.",
-        _table(list(accuracy), [list(accuracy.values())]),
-    ]
+    measured = f"Measured, in percent, on {report['n_documents']:,} documents that "
+    if tagger.settings_of_texts().get("refit"):
+        measured += (
+            "were held out of a first training; with the same settings, this model then learned "
+            "from all documents."
+        )
+    else:
+        measured += "it was not trained on."
+    found = [measured, _accuracy(report["accuracy"])]
     cut = report.get("threshold")
     if cut is not None:
         rows = [
@@ -126,10 +155,12 @@ def _figures(report: dict[str, Any]) -> Iterable[str]:
             ]
         ]
         columns = "Threshold|Precision|Recall|F1|Labels per document|Documents without a label"
-        found += [
-            "At the threshold that suggestions are cut at:",
-            _table(columns.split("|"), rows),
-        ]
+        found += [_about_threshold(cut), _table(columns.split("|"), rows)]
+    if "with_broader" in report:
+        found.append(
+            "Counted together with all that is broader: precision {precision:.1f}, recall "
+            "{recall:.1f}, F1 {f1:.1f}.".format(**report["with_broader"])
+        )
     rows = [
         [
             _range(row["least"], row["most"]),
@@ -145,6 +176,22 @@ def _figures(report: dict[str, Any]) -> Iterable[str]:
         "Labels by their number of training documents, first five suggestions:",
         _table(columns.split("|"), rows),
     ]
+
+
+def _accuracy(figures: dict[str, float]) -> str:
+    ks = sorted({int(name.split("@")[1]) for name in figures})
+    measures = dict.fromkeys(name.split("@")[0] for name in figures)
+    rows = [
+        [measure, *(_percent(figures.get(f"{measure}@{k}")) for k in ks)] for measure in measures
+    ]
+    return _table(["", *(f"@{k}" for k in ks)], rows)
+
+
+def _about_threshold(cut: dict[str, Any]) -> str:
+    wanted, own = cut.get("wanted_precision"), cut.get("n_labels_with_own")
+    chosen = "the best F1" if wanted is None else f"{100 * wanted:g}% precision"
+    which = "" if own is None else f"; {own:,} labels have a threshold of their own"
+    return f"At the threshold, which was chosen for {chosen}{which}:"
 
 
 def _senses(tagger: Tagger) -> Iterable[str]:
@@ -174,7 +221,8 @@ def _limits(tagger: Tagger) -> Iterable[str]:
         error = 100 * reliability["calibration_error"]
         yield f"Probabilities above 0.1 were off by {error:.1f} points on average."
     if "reach" in tagger.report:
-        yield f"Its beam reaches {tagger.report['reach']:.1f}% of the true labels."
+        reach = tagger.report["reach"]
+        yield f"Its beam reaches {reach:.1f}% of the true labels; the others it cannot find."
     if tagger.added_since_report is not None:
         yield "It was updated since: figures and threshold are from before."
     if tagger.takes_texts:
@@ -193,6 +241,7 @@ def _training(tagger: Tagger) -> Iterable[str]:
         "trained": origin.get("trained_at"),
         "updated": origin.get("updated_at"),
         "data": origin.get("data"),
+        "read": _reading(tagger.about_texts().get("reading") or {}),
         "fingerprint of the data": origin.get("fingerprint"),
         "versions": ", ".join(f"{name} {version}" for name, version in versions.items()),
     }
@@ -207,7 +256,7 @@ def _training(tagger: Tagger) -> Iterable[str]:
         name: f"{value:g}, chosen by the data" for name, value in classifier.chosen().items()
     }
     rows = [
-        [name, chosen.get(name, "left to polyseme") if value is None else repr(value)]
+        [name, chosen.get(name, "not set") if value is None else repr(value)]
         for name, value in settings.items()
     ]
     return [
@@ -215,6 +264,12 @@ def _training(tagger: Tagger) -> Iterable[str]:
         "All settings:",
         _table(["Setting", "Value"], rows),
     ]
+
+
+def _reading(reading: dict[str, Any]) -> str:
+    """Say which columns texts and labels came from; nothing where there were none."""
+    given = {name.replace("_", " "): value for name, value in reading.items() if value}
+    return ", ".join(f"{name} {value!r}" for name, value in given.items())
 
 
 def _table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -228,6 +283,10 @@ def _cell(text: str) -> str:
 
 def _bullets(sentences: Iterable[str]) -> str:
     return "\n".join(f"- {sentence}" for sentence in sentences)
+
+
+def _percent(figure: float | None) -> str:
+    return "" if figure is None else f"{figure:.1f}"
 
 
 def _range(least: int, most: int | None) -> str:

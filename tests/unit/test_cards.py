@@ -29,7 +29,8 @@ def test_a_card_has_figures_senses_limits_and_all_settings(model):
     for heading in ("# articles", "## Figures", "## Senses", "## Limits", "## Training"):
         assert f"\n{heading}\n" in card
     report, origin = model.report_, model.origin_
-    assert f"Measured on {report['n_documents']:,} documents" in card
+    held_out = f"on {report['n_documents']:,} documents that were held out of a first training"
+    assert held_out in card
     assert f"| {report['accuracy']['P@1']:.1f} |" in card
     assert f"{100 * report['threshold']['without_label']:.1f} |" in card
     assert "beginnings of some of the texts" in card
@@ -38,6 +39,28 @@ def test_a_card_has_figures_senses_limits_and_all_settings(model):
     for name in (*lasting, "ngrams", "held_out", "keep_data"):
         assert f"| {name} | " in card, name
     assert f"| C | {model.classifier_.C_:g}, chosen by the data |" in card
+
+
+def test_a_hub_reads_the_figures_of_a_card_whatever_the_model_is_called(model):
+    hub = pytest.importorskip("huggingface_hub")
+    report, name = model.report_, 'my "articles": ü'
+    data = hub.ModelCard(model_card(tagger_for(model), name)).data
+    assert (data.model_name, data.pipeline_tag) == (name, "text-classification")
+    figures = {one.metric_type: one.metric_value for one in data.eval_results}
+    assert figures["p_at_1"] == round(report["accuracy"]["P@1"], 2)
+    assert figures["f1"] == round(100 * report["threshold"]["f1"], 2)
+
+
+def test_a_card_says_whether_its_very_model_was_measured_and_how_its_threshold_was_chosen():
+    classifier = XRLinear(**SMALL, senses="none")
+    how = {"refit": False, "precision": 0.8, "per_label": True}
+    model = TextModel(classifier=classifier, verbose=0, **how).fit(CORPUS.texts, CORPUS.labels)
+    card = model_card(tagger_for(model), "my articles")
+    assert "documents that it was not trained on." in card
+    assert "At the threshold, which was chosen for 80% precision; " in card
+    assert "polyseme predict 'my articles' new.csv" in card
+    assert "| max_weights_per_label | not set |" in card
+    assert "| ngrams | (1, 2) |" in card
 
 
 def test_names_of_labels_cannot_break_a_card():

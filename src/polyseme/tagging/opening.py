@@ -83,6 +83,7 @@ class TextTagger(Tagger):
         own = ("held_out", "refit", "precision", "per_label", "examples", "keep_data")
         return {
             **self.model.features_.describe()["parameters"],
+            "ngrams": self.model.features_.ngram_range,
             **{name: getattr(self.model, name) for name in own},
         }
 
