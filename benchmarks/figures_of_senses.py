@@ -160,7 +160,31 @@ def numbers() -> str:
     return markdown(["labels with 1 / 2 / 3 / 4 / 5 senses, %", *DATA], rows)
 
 
+def summary() -> str:
+    """Show what stands in the other tables, in short."""
+    medium, rare = "medium pairs", "pairs of rare labels"
+    asked = {
+        "NMI of senses and parts (1 is best)": (PAIRS, "split_NMI"),
+        "NMI of slots and parts": (PAIRS, "slots_NMI"),
+        "the right sense is named, mean over labels": (PAIRS, "split_right"),
+        "always naming the larger part, mean over labels": (PAIRS, "whole_right"),
+        "the right sense is named, over all documents": (PAIRS, "split_right_by_documents"),
+        "always naming the larger part, over all documents": (PAIRS, "whole_right_by_documents"),
+        "related labels (medium): the right sense is named": (medium, "split_right"),
+        "related labels (medium): always naming the larger part": (medium, "whole_right"),
+        "AUC of the probability, fused against other labels": (PAIRS, "AUC"),
+        "fused labels that are shown": (PAIRS, "recall"),
+        "related labels (medium) that are shown": (medium, "recall"),
+        "labels with 3 to 10 documents per part that are shown": (rare, "recall"),
+    }
+    rows = [
+        [called, *(f"{mean(results('true-senses', data), *of):.2f}" for data in DATA)]
+        for called, of in asked.items()
+    ]
+    return markdown(["", *DATA], rows)
+
+
 BLOCKS = {
     f"senses-{block.__name__.replace('_', '-')}": block
-    for block in (naming, naming_of_other_fusions, ambiguity, reliability, numbers)
+    for block in (naming, naming_of_other_fusions, ambiguity, reliability, numbers, summary)
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -16,10 +17,17 @@ def recorded(name: str) -> Any:
     return json.loads((ROOT / name).read_text(encoding="utf-8"))
 
 
+def _is_number(cell: str) -> bool:
+    return re.fullmatch(r"[*–+-]*[\d.,]*[%x*]*", cell) is not None
+
+
 def markdown(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    """Return a table."""
-    head = list(head)
-    lines = [head, ["---"] * len(head), *map(list, rows)]
+    """Return a table, with columns of numbers to the right."""
+    head, cells = list(head), [list(row) for row in rows]
+    marks = [
+        "---:" if all(map(_is_number, column)) else "---" for column in zip(*cells, strict=True)
+    ]
+    lines = [head, marks, *cells]
     return "\n".join(
         "|" + "".join(f" {cell} |" if cell else " |" for cell in line) for line in lines
     )

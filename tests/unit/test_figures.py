@@ -7,6 +7,7 @@ import re
 import pytest
 
 from benchmarks.figures import BLOCK, BLOCKS, PAGES, ROOT, filled
+from benchmarks.recorded import DATA, markdown, recorded
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -31,6 +32,30 @@ def test_a_wrong_figure_is_replaced():
     assert "377" not in filled(wrong)
     assert filled(wrong).startswith("a\n")
     assert filled(wrong).endswith("<!-- end of figures -->\nz\n")
+
+
+def test_sentences_about_speed_say_what_was_recorded():
+    def of(page):
+        return " ".join((ROOT / page).read_text(encoding="utf-8").split())
+
+    ratios, milliseconds = [], []
+    for data in DATA:
+        rows = recorded(f"benchmarks/results/methods-{data}.json")["rows"]
+        by_method = {name: row["medians"] for name, row in rows.items()}
+        ratios.append(by_method["libpecos"]["train_s"] / by_method["xr-linear"]["train_s"])
+        milliseconds.append(by_method["xr-linear-defaults"]["one_p50_us"] / 1000)
+        side_by_side = recorded(f"benchmarks/results/{data}.json")["medians"]
+        ratios.append(side_by_side["libpecos"]["train_s"] / side_by_side["polyseme"]["train_s"])
+    least, most = min(ratios), max(ratios)
+    assert f"about {least:.0f} to {most:.0f} times as fast as PECOS" in of("README.md")
+    assert f"it is {least:.1f} to {most:.1f} times as fast" in of("docs/accuracy.md")
+    shown = f"[{min(milliseconds):.2f} to {max(milliseconds):.2f} ms]"
+    assert shown in of("README.md")
+
+
+def test_columns_of_numbers_stand_to_the_right():
+    table = markdown(["", "P@1", "note"], [["a", "**1,000.5**", "2 of 3"], ["b", "", "–"]])
+    assert table.splitlines()[1] == "| --- | ---: | --- |"
 
 
 def test_the_time_for_a_million_labels_stands_in_one_page_only():
