@@ -23,6 +23,11 @@ from polyseme.tagger import open_tagger
 __all__ = ["pull", "push"]
 
 FILES = ("model.json", "weights-*.safetensors", "names-*.safetensors", CARD)
+_REASONS = {  # where huggingface_hub gives only the number of an error
+    "RepositoryNotFoundError": "there is no such model, or it is private and you must log in with "
+    "`hf auth login`",
+    "RevisionNotFoundError": "it has no such branch, tag or commit",
+}
 
 
 def push(
@@ -132,4 +137,5 @@ def _ask(sentence: str, request: Callable[[], Any]) -> Any:
         return request()
     except Exception as error:
         said = str(error).strip().splitlines() or [type(error).__name__]
-        raise OSError(f"{sentence}: {excerpt(said[0], 200).rstrip('.')}.") from error
+        reason = _REASONS.get(type(error).__name__) or excerpt(said[0], 200).rstrip(".")
+        raise OSError(f"{sentence}: {reason}.") from error
