@@ -14,7 +14,8 @@ CORE   := build/core
 ANNIF  := build/annif-venv
 WHEELS := build/wheels
 CROSS  := build/cross
-NATIVE := $(shell find native -name '*.cpp' -o -name '*.hpp') CMakeLists.txt pyproject.toml
+# What an install has a copy of: compiled code, metadata, and the version, which stands in __init__.py
+NATIVE := $(shell find native -name '*.cpp' -o -name '*.hpp') CMakeLists.txt pyproject.toml src/polyseme/__init__.py
 SOURCE := $(shell find src -type f -not -name '*.pyc')
 
 PIP    := -m pip --quiet --disable-pip-version-check
@@ -82,18 +83,21 @@ wheel: $(WHEELS)/bin/python
 	env -i HOME="$$HOME" LOKY_MAX_CPU_COUNT=1 PATH=$(abspath $(WHEELS))/installed/bin python tools/try_installed.py .
 
 # zig is a clang with the libraries of many systems. x86-64 runs here; aarch64 and Windows do so where there
-# are qemu and wine. With musl a program needs no libraries of that system beside it.
+# are qemu and wine. With musl a program needs no libraries of that system beside it. Try -j.
 ZIG     := $(CROSS)/bin/python -m ziglang c++ -std=c++20 -O3 -Wall -Wextra -Wno-psabi -Inative
 SYSTEMS := x86_64-linux-musl aarch64-linux-musl x86_64-windows-gnu x86_64-macos aarch64-macos
-cross: $(CROSS)/bin/python
-	$(CROSS)/bin/python $(PIP) install ziglang
-	for system in $(SYSTEMS); do \
-	  echo "compiling for $$system" && $(ZIG) -target $$system native/*.cpp native/tests/*.cpp \
-	    -o $(CROSS)/native_tests-$$system.exe || exit 1; \
-	done
+cross: $(SYSTEMS:%=$(CROSS)/native_tests-%.exe)
 	$(CROSS)/native_tests-x86_64-linux-musl.exe
 	! command -v qemu-aarch64-static || qemu-aarch64-static $(CROSS)/native_tests-aarch64-linux-musl.exe
-	! command -v wine || wine $(CROSS)/native_tests-x86_64-windows-gnu.exe
+	! command -v wine || WINEDEBUG=-all WINEPREFIX=$(abspath $(CROSS))/wine \
+	    wine $(CROSS)/native_tests-x86_64-windows-gnu.exe
+
+$(CROSS)/native_tests-%.exe: $(NATIVE) | $(CROSS)/zig
+	$(ZIG) -target $* $(filter native/%.cpp,$(filter-out native/bindings/%,$(NATIVE))) -o $@
+
+$(CROSS)/zig: | $(CROSS)/bin/python
+	$(CROSS)/bin/python $(PIP) install ziglang
+	touch $@
 
 # Every warning is an error: a link that leads nowhere, a docstring that cannot be set.
 docs: $(VENV)/installed-docs

@@ -34,7 +34,8 @@ constexpr uint32_t avx512f = bit(16), avx512dq = bit(17), avx512cd = bit(28), av
                    avx512vl = bit(31);
 constexpr uint32_t avx512vbmi2 = bit(6), avx512vnni = bit(11);
 constexpr uint32_t lzcnt = bit(5);
-constexpr uint32_t kept_avx = bit(1) | bit(2), kept_avx512 = kept_avx | bit(5) | bit(6) | bit(7);
+constexpr uint32_t kept_avx = bit(1) | bit(2);
+[[maybe_unused]] constexpr uint32_t kept_avx512 = kept_avx | bit(5) | bit(6) | bit(7);
 
 }  // namespace
 
