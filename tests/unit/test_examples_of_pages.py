@@ -9,6 +9,8 @@ import json
 import re
 import shlex
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
@@ -23,6 +25,7 @@ from sklearn.preprocessing import MultiLabelBinarizer
 import polyseme
 from polyseme.cli import main
 from polyseme.demo import make_corpus
+from polyseme.text import open_corpus
 from tests import tiny_encoders
 from tests.hub_server import serving_hub
 from tests.small_text_models import usual_model
@@ -110,6 +113,18 @@ def run(page: str, names: dict[str, object], **replaced: str) -> dict[str, objec
     return names
 
 
+@contextmanager
+def a_hub(monkeypatch) -> Iterator[dict[str, dict[str, bytes]]]:
+    """Have models pushed to a hub on this machine; yields what it has."""
+    monkeypatch.setenv("HF_TOKEN", "hf_none")
+    monkeypatch.setenv("HF_HUB_DISABLE_PROGRESS_BARS", "1")
+    with serving_hub() as (address, repositories):
+        for name in ("push", "pull"):
+            there = partial(getattr(polyseme.hub, name), endpoint=address)
+            monkeypatch.setattr(polyseme.hub, name, there)
+        yield repositories
+
+
 # Python
 
 
@@ -153,12 +168,7 @@ def test_the_python_of_the_page_on_tuning_runs(here, capsys):
 @pytest.mark.slow
 def test_the_python_of_the_page_on_sharing_runs(here, monkeypatch):
     pytest.importorskip("huggingface_hub", reason="the extra 'hub' is not installed")
-    monkeypatch.setenv("HF_TOKEN", "hf_none")
-    monkeypatch.setenv("HF_HUB_DISABLE_PROGRESS_BARS", "1")
-    with serving_hub() as (address, repositories):
-        for name in ("push", "pull"):
-            there = partial(getattr(polyseme.hub, name), endpoint=address)
-            monkeypatch.setattr(polyseme.hub, name, there)
+    with a_hub(monkeypatch) as repositories:
         run("docs/sharing.md", {"model": usual_model()})
     assert "somebody/articles" in repositories
     assert polyseme.load("models/fetched").classes_.tolist() == usual_model().classes_.tolist()
@@ -168,7 +178,7 @@ def test_the_python_of_the_page_on_sharing_runs(here, monkeypatch):
 @pytest.mark.filterwarnings("ignore:only the first 8 words")
 def test_the_python_of_the_page_on_networks_that_read_words_runs(here):
     pytest.importorskip("torch", reason="the extra 'transformer' is not installed")
-    small = {"texts": CORPUS.texts[:40], "labels": CORPUS.labels[:40]}
+    small = {"texts": CORPUS.texts[:24], "labels": CORPUS.labels[:24]}
     smaller = {
         "AttentionXML(": "AttentionXML(n_epochs=1, n_hidden=4, n_words=8, ",
         "XMLCNN(": "XMLCNN(n_epochs=1, n_words=8",
@@ -186,6 +196,43 @@ def test_the_python_of_the_page_on_encoders_runs(here):
     small = {folder: f'{folder}, finetuning="none"'}
     found = run("docs/neural.md", texts_and_labels(), **small)
     assert len(found["model"].report_["members"]) == 3
+
+
+@pytest.mark.slow
+def test_the_other_commands_can_be_given_in_python_as_the_page_says(here, monkeypatch, capsys):
+    pytest.importorskip("huggingface_hub", reason="the extra 'hub' is not installed")
+    Path("matrices").mkdir()
+    found = matrices()
+    for part, X, Y in (("trn", "X", "Y"), ("tst", "X_test", "Y_test")):
+        sp.save_npz(f"matrices/X.{part}.npz", found[X])
+        sp.save_npz(f"matrices/Y.{part}.npz", found[Y])
+    (example,) = (one for one in blocks("docs/python.md", "python") if "# init" in one)
+    names = {**found, "open_corpus": open_corpus}
+    with a_hub(monkeypatch) as repositories:
+        exec(compile(example.replace('"10m"', '"5s"'), "docs/python.md", "exec"), names)
+    assert "somebody/articles" in repositories
+    assert capsys.readouterr().out.count("<TrainingEstimate: about ") == 2
+    assert "copies" in Path("settings.toml").read_text(encoding="utf-8")
+    assert Path("results/merge.md").exists()
+    assert names["data"].X_train.shape == found["X"].shape
+    assert repr(polyseme.load("models/ours")).endswith(f" with {found['n_labels']} labels")
+
+
+@pytest.mark.slow
+def test_models_are_made_small_and_served_in_python_as_the_page_says(here, monkeypatch):
+    tiny_encoders.need_libraries()
+    tiny_encoders.need_onnx()
+    pytest.importorskip("uvicorn", reason="the extra 'server' is not installed")
+    tiny_encoders.transformer_folder(here / "encoder", CORPUS.texts)
+    classifier = polyseme.XTransformer("encoder", finetuning="none", verbose=0, senses="none")
+    model = polyseme.TextModel(classifier=classifier, held_out=0, verbose=0)
+    model.fit(CORPUS.texts[:60], CORPUS.labels[:60]).save("models/with-encoder")
+    served: list[object] = []
+    monkeypatch.setattr("polyseme.server.running.serve", lambda *of, **how: served.extend(of))
+    (example,) = (one for one in blocks("docs/python.md", "python") if "quantize" in one)
+    exec(compile(example, "docs/python.md", "exec"), {"polyseme": polyseme})
+    assert polyseme.load("models/int8").classifier_.n_documents_ == 60
+    assert served[0] == {"articles": Path("models/articles")}
 
 
 # Shell

@@ -74,7 +74,7 @@ def test_what_commands_do_can_be_done_in_python_as_the_page_says(tmp_path, monke
     for i, (name, n_documents) in enumerate({"articles": 900, "test": 90, "more": 30}.items()):
         write_csv(f"{name}.csv", make_corpus(n_documents, seed=i))
     write_csv("new.csv", make_corpus(20, seed=7), with_labels=False)
-    _, example = blocks("docs/python.md", "python")
+    _, example, *_ = blocks("docs/python.md", "python")
     found: dict[str, object] = {}
     exec(compile(example, "docs/python.md", "exec"), found)
     assert found["figures"]["accuracy"]["P@1"] > 50

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from dataclasses import replace
 
@@ -12,6 +13,7 @@ from polyseme.demo import make_corpus
 from polyseme.senses.explain import Explanation
 from polyseme.suggestions import SuggestedSense, Suggestion, as_frame
 from polyseme.tagger import tagger_for
+from polyseme.text.problem import Pairs
 
 CORPUS = make_corpus(700, seed=0)
 TANK = "The tank needs gravel and a filter."
@@ -105,6 +107,18 @@ def test_large_parts_of_a_model_are_printed_in_a_line(model):
     assert "knots=8 items" in repr(fitted.ordering_)
     hierarchy = LabelHierarchy.from_nested([["a", "b"], ["c"]])
     assert repr(hierarchy) == "<LabelHierarchy: 3 labels at 3 nodes>"
+
+
+def test_an_estimate_says_what_a_training_would_take(model):
+    found = TextModel(classifier=model.classifier, verbose=0).estimate_records(
+        Pairs(CORPUS.texts, CORPUS.labels)
+    )
+    assert re.fullmatch(
+        r"<TrainingEstimate: about [\d.]+ s, [\d.]+ \w+ of memory, [\d.]+ \w+ on disk; "
+        r"from \d+ of 700 documents\.>",
+        repr(found),
+    )
+    assert repr(replace(found, available_bytes=1)).endswith("It does not fit into memory.>")
 
 
 def test_an_explanation_is_a_table_in_a_notebook_with_names_as_text(model):

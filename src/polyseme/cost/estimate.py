@@ -34,6 +34,7 @@ from polyseme.inputs.features import check_features
 from polyseme.inputs.labels import check_labels, refuse_mostly_absent_labels
 from polyseme.inputs.sparse_rows import SparsePattern
 from polyseme.machine import phases
+from polyseme.machine.quantities import spoken_bytes, spoken_seconds
 from polyseme.machine.threads import count_jobs
 from polyseme.partition.forest import plant_together
 from polyseme.partition.label_tree import LabelTree
@@ -119,6 +120,15 @@ class TrainingEstimate:
         if self.peak_bytes is None or self.available_bytes is None:
             return None
         return self.peak_bytes.about <= self.available_bytes
+
+    def __repr__(self) -> str:
+        takes = [spoken_seconds(self.total_seconds.about)]
+        if self.peak_bytes is not None:
+            takes.append(f"{spoken_bytes(self.peak_bytes.about)} of memory")
+        takes.append(f"{spoken_bytes(self.model_bytes.about)} on disk")
+        tried = f"{self.n_sampled:,} of {self.n_documents:,} documents"
+        fits = " It does not fit into memory." if self.fits is False else ""
+        return f"<TrainingEstimate: about {', '.join(takes)}; from {tried}.{fits}>"
 
 
 def estimate_training(

@@ -268,7 +268,9 @@ class PartitionedClassifier(Learning):
             return ""
         n_ambiguous = 0 if self.senses_ is None else self.senses_.n_shown
         also = f", {n_ambiguous:,} of them likely ambiguous" if n_ambiguous else ""
-        return f" of {self.n_documents_:,} documents with {self.n_labels_:,} labels{also}"
+        n_documents = self.n_documents_  # 0 in a model of PECOS, which does not tell
+        of = f" of {n_documents:,} documents" if n_documents else ""
+        return f"{of} with {self.n_labels_:,} labels{also}"
 
     def set_params(self: Self, **params: Any) -> Self:
         """Set parameters, as in all of scikit-learn."""

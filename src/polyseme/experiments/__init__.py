@@ -65,9 +65,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    import os
+
+    from polyseme.experiments.cells import Results
     from polyseme.experiments.definition import Experiment
 
-__all__ = ["MODULES", "all_experiments"]
+__all__ = ["MODULES", "all_experiments", "reproduce"]
 
 MODULES = (
     "published",
@@ -87,3 +90,49 @@ def all_experiments() -> dict[str, Experiment]:
     """Return the experiments by name."""
     modules = [import_module(f"polyseme.experiments.{name}") for name in MODULES]
     return {experiment.name: experiment for module in modules for experiment in module.EXPERIMENTS}
+
+
+def reproduce(
+    name: str,
+    data: str | os.PathLike[str],
+    folder: str | os.PathLike[str],
+    *,
+    n_seeds: int = 3,
+    n_threads: int | None = None,
+) -> Results:
+    """Run an experiment on a data set; leave results and tables in a folder.
+
+    What is finished is kept, so that the same call goes on where an earlier one was stopped.
+
+    Parameters
+    ----------
+    name : str
+        One of `all_experiments`.
+    data : str or path
+        A data set with a test part: a folder, or the name of one that was fetched.
+    folder : str or path
+        Made if it is not there.
+    n_seeds : int
+        How often each method is trained.
+    n_threads : int, optional
+        All cores by default.
+    """
+    from pathlib import Path
+
+    from polyseme import datasets
+    from polyseme.experiments.memory_guard import MemoryGuard
+    from polyseme.experiments.problem import Problem
+    from polyseme.experiments.report import write_report
+    from polyseme.experiments.runner import run_experiment
+
+    known, place = all_experiments(), Path(folder)
+    if name not in known:
+        raise ValueError(f"there is no experiment {name!r}; there are {', '.join(known)}.")
+    dataset = datasets.load(data, n_threads=n_threads)
+    called = datasets.resolve_dataset(data).resolve().name
+    problem = Problem.of(called, dataset, n_threads=n_threads)
+    place.mkdir(parents=True, exist_ok=True)
+    guard = MemoryGuard(problem)
+    results = run_experiment(known[name], problem, place, range(n_seeds), guard=guard)
+    write_report(known[name], results, place)
+    return results

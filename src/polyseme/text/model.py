@@ -11,6 +11,7 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import NotFittedError
 
+from polyseme.cost.estimate import TrainingEstimate
 from polyseme.estimators.parameters import (
     NONE,
     TRUE_OR_FALSE,
@@ -31,6 +32,7 @@ from polyseme.partition.trees.given import LabelHierarchy
 from polyseme.suggestions import Suggestion
 from polyseme.text.calibration import Calibration
 from polyseme.text.corpora.records import Record
+from polyseme.text.estimate import estimate_text_training
 from polyseme.text.examples import Examples
 from polyseme.text.features import TextFeatures
 from polyseme.text.fitting import Choice, fit_text_model
@@ -262,6 +264,22 @@ class TextModel(Suggesting, BaseEstimator):  # type: ignore[misc]
         that are not held out, and returns the classifier that is trained instead.
         """
         return fit_text_model(self, records, label_names, choose, hierarchy)
+
+    def estimate_records(
+        self,
+        records: Iterable[Record],
+        *,
+        label_names: Mapping[str, str] | None = None,
+        hierarchy: LabelHierarchy | None = None,
+    ) -> TrainingEstimate:
+        """Estimate what `fit_records` would take on this machine, by training on a few records.
+
+        Parameters
+        ----------
+        records, label_names, hierarchy
+            As for `fit_records`.
+        """
+        return estimate_text_training(self, records, label_names=label_names, hierarchy=hierarchy)
 
     def update(
         self,
