@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 #include <stdexcept>
 #include <tuple>
 
@@ -280,23 +281,35 @@ std::vector<std::pair<int32_t, float>> LinearLevel::slot_weights(int64_t cluster
 
 std::vector<std::pair<int32_t, float>> LinearLevel::slot_weights(int64_t cluster, int64_t slot,
                                                                  std::span<const int32_t> features) const {
-    std::vector<std::pair<int32_t, float>> weights;
+    constexpr size_t together = 4096;  // so that memory can be asked for ahead
     const float scale = view_.scales ? view_.scales[first_slot(cluster) + slot] : 1.f;
     const std::vector<int32_t> clusters{static_cast<int32_t>(cluster)};
-    const float one = 1;
+    std::vector<std::pair<int32_t, float>> weights;
+    std::vector<int32_t> sparse;
+    std::vector<float> places;  // of these features: their values, by which rows are known again
     FoundRows found;
-    for (const int32_t& f : features) {
-        if (f >= n_sparse()) {
-            const float weight = dense_weight(cluster, slot, f - n_sparse());
-            if (weight != 0) weights.emplace_back(f, weight * scale);
-            continue;
+    for (; !features.empty(); features = features.subspan(std::min(together, features.size()))) {
+        const auto some = features.first(std::min(together, features.size()));
+        std::vector<std::optional<float>> weight_at(some.size());
+        sparse.clear();
+        places.clear();
+        for (size_t place = 0; place < some.size(); ++place) {
+            if (some[place] < n_sparse()) {
+                sparse.push_back(some[place]);
+                places.push_back(static_cast<float>(place));
+            } else if (const float weight = dense_weight(cluster, slot, some[place] - n_sparse());
+                       weight != 0) {
+                weight_at[place] = weight;
+            }
         }
-        find({{&f, 1}, {&one, 1}}, clusters, found);
+        find({sparse, places}, clusters, found);
         for (const auto rows : {found.places[0].lists(), found.places[0].bitmaps()})
             for (const FoundRow& row : rows)
                 for_each_weight_of(cluster, row.bytes, row.size, [&](int64_t column, float weight) {
-                    if (column == slot) weights.emplace_back(f, weight * scale);
+                    if (column == slot) weight_at[static_cast<size_t>(row.value)] = weight;
                 });
+        for (size_t place = 0; place < some.size(); ++place)
+            if (weight_at[place]) weights.emplace_back(some[place], *weight_at[place] * scale);
     }
     return weights;
 }

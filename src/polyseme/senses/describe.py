@@ -15,7 +15,8 @@ from polyseme.inputs.sparse_rows import SparseRows
 from polyseme.senses.called import sense_name, telling
 from polyseme.senses.layer import SHOWN_FROM, SenseLayer, check_at_least
 from polyseme.senses.naming import N_OTHER_LABELS, name_senses, weights_of_scores
-from polyseme.senses.slots import label_name, label_number, slots_of
+from polyseme.senses.slots import label_name, label_number, largest_slots
+from polyseme.senses.words import slot_words
 from polyseme.training.disentangle import what_the_ranker_sees
 from polyseme.training.with_slots import check_has_slots
 
@@ -298,7 +299,7 @@ def _as_rows(labels: npt.NDArray[Any], scores: npt.NDArray[Any], n_labels: int) 
 def _only_meaning(
     model: Model, label: int, n_labels: int, n_words: int, documents: list[int]
 ) -> Sense:
-    slot = slots_of(model, label, n_words=n_words, n_neighbours=0)[0]
+    words = slot_words(model, largest_slots(model, label)[0], n_words)
     beside: list[tuple[int, float]] = []
     layer = model.senses_
     own = range(0) if layer is None else layer.senses_of(label, at_least=0)
@@ -313,10 +314,10 @@ def _only_meaning(
         share=1.0,
         n_documents=int(model.label_counts_[label]),
         labels=[(label_name(model, i), weight) for i, weight in beside],
-        words=[(word.name, word.weight) for word in slot.words],
+        words=[(word.name, word.weight) for word in words],
         documents=documents,
         label_numbers=[i for i, _ in beside],
-        word_numbers=[word.feature for word in slot.words],
+        word_numbers=[word.feature for word in words],
     )
 
 

@@ -24,6 +24,7 @@ __all__ = [
     "label_name",
     "label_number",
     "largest_labels",
+    "largest_slots",
     "slots_of",
     "split_order",
     "split_scores",
@@ -79,7 +80,7 @@ def slots_of(model: Model, label: int, *, n_words: int, n_neighbours: int) -> li
         How many of each to list at most.
     """
     n_documents = max(1, int(model.label_counts_[label]))
-    slots = [
+    return [
         Slot(
             slot=slot,
             cluster=int(model.clusters_.cluster_of_slot[slot]),
@@ -87,9 +88,16 @@ def slots_of(model: Model, label: int, *, n_words: int, n_neighbours: int) -> li
             words=slot_words(model, slot, n_words),
             neighbours=_neighbours(model, slot, n_neighbours),
         )
-        for slot in model.clusters_.slots_of(label).tolist()
+        for slot in largest_slots(model, label)
     ]
-    return sorted(slots, key=lambda slot: (-slot.share, slot.slot))
+
+
+def largest_slots(model: Model, label: int) -> list[int]:
+    """Return the slots of a label by number, the one that covers most of its documents first."""
+    slots = model.clusters_.slots_of(label)
+    order = np.lexsort((slots, -model.slot_documents_[slots]))
+    found: list[int] = slots[order].tolist()
+    return found
 
 
 def split_scores(model: Model) -> npt.NDArray[np.float64]:
