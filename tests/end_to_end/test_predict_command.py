@@ -184,6 +184,9 @@ def test_predictions_are_written_as_the_ending_says(text_model, new, tmp_path):
 def test_an_output_of_another_format_than_its_ending_is_refused(text_model, articles, tmp_path):
     said = refuse("predict", text_model, articles, "-o", tmp_path / "out.xlsx")
     assert "the ending .xlsx is not known; use .csv" in said
+    (tmp_path / "folder.csv").mkdir()
+    said = refuse("predict", text_model, articles, "-o", tmp_path / "folder.csv")
+    assert "folder.csv is a folder; give a file to write" in said
 
 
 def test_rows_are_counted_through_all_batches_and_scores_are_not_rounded_away(

@@ -118,12 +118,12 @@ def test_columns_are_found_by_name(tmp_path, header, text_columns, labels_column
 @pytest.mark.parametrize(
     ("name", "content", "given", "ids"),
     [
-        ("a.csv", "ID,text,labels\n7,x,p\n,y,q\n", {}, ["7", ""]),
+        ("a.csv", "ID,text,labels\n7,x,p\n,y,q\n", {}, ["7", None]),
         ("a.csv", "doc_id,text,labels\n7,x,p\n", {}, ["7"]),
         ("a.csv", "isbn,id,text,labels\n9,7,x,p\n", {"id_column": "isbn"}, ["9"]),
         ("a.csv", "isbn,text,labels\n9,x,p\n", {"like": {"id_column": "isbn"}}, ["9"]),
         ("a.csv", "isbn,text,labels\n9,x,p\n", {}, [None]),
-        ("a.jsonl", '{"id": 7, "text": "x", "labels": []}\n{"text": "y"}\n', {}, ["7", ""]),
+        ("a.jsonl", '{"id": 7, "text": "x", "labels": []}\n{"text": "y"}\n', {}, ["7", None]),
     ],
 )
 def test_documents_keep_the_ids_that_they_have_in_their_file(tmp_path, name, content, given, ids):

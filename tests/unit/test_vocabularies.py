@@ -145,6 +145,15 @@ def test_what_is_no_vocabulary_is_refused_with_a_sentence(write, name, content, 
         read_vocabulary(write(name, content))
 
 
+def test_a_table_in_another_encoding_is_to_be_saved_in_utf_8(write):
+    path = write("v.csv", "")
+    for content in ("uri,label\nhttp://x/1,Österreich\n".encode("cp1252"), b"\xff\xfeu\0"):
+        path.write_bytes(content)
+        with pytest.raises(ValueError, match=r"v\.csv.*; save it as UTF-8\.$") as raised:
+            read_vocabulary(path)
+        assert "--encoding" not in str(raised.value)
+
+
 def test_a_damaged_gzip_file_and_a_missing_one_are_refused(write, tmp_path):
     path = write("v.nt.gz", TRIPLES)
     path.write_bytes(path.read_bytes()[:-20])

@@ -168,8 +168,10 @@ def check_ending(path: Path) -> None:
     if path.suffix.lower() not in ENDINGS:
         known = ", ".join(ending for ending in ENDINGS if ending)
         raise ValueError(f"-o {path}: the ending {path.suffix} is not known; use {known}.")
+    if path.is_dir():  # said before all the work, not after it
+        raise ValueError(f"-o {path} is a folder; give a file to write.")
     if _WRITERS.get(path.suffix.lower()) is _write_parquet:
-        _needed_pyarrow()  # said before all the work, not after it
+        _needed_pyarrow()
 
 
 def as_tsv(predicted: Iterable[Predicted], *, single: bool = False) -> Iterator[str]:

@@ -130,7 +130,7 @@ class Table:
             try:
                 text = "\n".join(filter(None, map(_text_of, cells[:n_text])))
                 labels = split_labels(more.get(self._labels_column), self._separator)
-                own_id = None if self._id_column is None else _text_of(more[self._id_column], "id")
+                own_id = _text_of(more.get(self._id_column), "id") or None
                 _require_unicode(text, own_id or "", *labels)
             except ValueError as error:
                 raise ValueError(f"{self._source.path}, {place}: {error}.") from None
