@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, cast
 
-__all__ = ["NotUtf8", "lines_of", "opened"]
+__all__ = ["NotUtf8Error", "lines_of", "opened"]
 
 GZIP_MAGIC = b"\x1f\x8b"
 LONGEST_LINE = 64 << 20  # bytes; a file without line ends must not fill the memory
@@ -18,7 +18,7 @@ _OTHER_ENCODINGS = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
-class NotUtf8(ValueError):
+class NotUtf8Error(ValueError):
     """A file is in another encoding; the sentence says first where, then what to do."""
 
 
@@ -64,7 +64,7 @@ def _decode(line: bytes, path: Path, number: int) -> str:
     try:
         text = line.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise NotUtf8(
+        raise NotUtf8Error(
             f"{path}, line {number}: not UTF-8 (byte 0x{line[error.start]:02x}); say what "
             "it is with --encoding, for example cp1252."
         ) from None
@@ -116,4 +116,4 @@ def opened(path: Path) -> IO[bytes]:
 def _refuse_other_encodings(path: Path, line: bytes) -> None:
     for mark, name in _OTHER_ENCODINGS.items():
         if line.startswith(mark):
-            raise NotUtf8(f"{path} is {name}; save it as UTF-8, or give --encoding {name}.")
+            raise NotUtf8Error(f"{path} is {name}; save it as UTF-8, or give --encoding {name}.")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from polyseme.partition.trees.given import LabelHierarchy
-from polyseme.text.corpora.lines import NotUtf8
+from polyseme.text.corpora.lines import NotUtf8Error
 from polyseme.text.vocabularies.skos import form_of, read_skos
 from polyseme.text.vocabularies.tables import read_table
 from polyseme.text.vocabularies.vocabulary import Vocabulary
@@ -37,7 +37,7 @@ def read_vocabulary(
         raise FileNotFoundError(f"{place} {why}; give a file of SKOS, TSV or CSV.")
     try:
         entries = read_table(place) if form_of(place) is None else read_skos(place)
-    except NotUtf8 as error:  # there is an option for the encoding of texts alone
+    except NotUtf8Error as error:  # there is an option for the encoding of texts alone
         raise ValueError(f"{str(error).partition('; ')[0]}; save it as UTF-8.") from None
     wanted = [languages] if isinstance(languages, str) else languages
     return Vocabulary.from_entries(entries, wanted, source=place)
