@@ -1,6 +1,7 @@
 # make demo    train on a small corpus and look at the senses of its labels
 # make check   linters, types, quick unit tests, the contract of methods: before every commit
 # make test    everything that guards the project: C++ tests, linters, types, Python tests, Annif
+# make lowest  quick tests with the lowest versions of other packages that pyproject.toml allows
 # make wheel   a wheel for this system in dist/, tried where there is no compiler
 # make cross   the core compiled for other systems; what can run here runs
 # make docs    the site, in build/site
@@ -12,6 +13,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 CORE   := build/core
 ANNIF  := build/annif-venv
+LOWEST := build/lowest
 WHEELS := build/wheels
 CROSS  := build/cross
 # What an install has a copy of: compiled code, metadata, and the version, which stands in __init__.py
@@ -23,11 +25,11 @@ PIP    := -m pip --quiet --disable-pip-version-check
 BUILD  := --no-build-isolation --config-settings=build-dir=$(CORE)
 NINJA  := -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja)
 # Of the extra "transformer", this very torch: others bring gigabytes for GPUs along.
-NEURAL := torch==2.13.0 'transformers>=4.40' accelerate peft
+NEURAL := torch==2.13.0 'transformers>=4.45' accelerate peft
 PYTEST := $(BIN)/python -m pytest
 BESIDE := -n auto --dist worksteal
 
-.PHONY: demo check test lint native-test annif-test sanitize clang-test benchmark screenshots wheel cross docs links clean FORCE
+.PHONY: demo check test lint native-test annif-test lowest sanitize clang-test benchmark screenshots wheel cross docs links clean FORCE
 
 demo: $(VENV)/installed
 	$(BIN)/polyseme demo
@@ -67,6 +69,13 @@ clang-test: $(VENV)/build-tools
 	$(BIN)/cmake -S . -B build/clang $(NINJA) -DPOLYSEME_CORE_ONLY=ON -DCMAKE_CXX_COMPILER=$(CLANG) >/dev/null
 	$(BIN)/cmake --build build/clang --target native_tests
 	build/clang/native_tests
+
+# By PYTHON=python3.11, say: old versions have no wheels for the newest Pythons.
+lowest: $(LOWEST)/bin/python
+	$(LOWEST)/bin/python tools/lowest_versions.py >$(LOWEST)/constraints.txt
+	$(LOWEST)/bin/python $(PIP) install --prefer-binary --constraint $(LOWEST)/constraints.txt pytest pytest-xdist \
+	    pytest-rerunfailures hypothesis httpx '.[excel,hub,neighbours,onnx,parquet,server,skos]'
+	$(LOWEST)/bin/python tools/try_installed.py .
 
 # By PYTHON=python3.12 or later it is the wheel of the stable ABI. joblib is told of one core, since it counts
 # them by programs that are not on that PATH.
@@ -111,7 +120,7 @@ $(VENV)/installed-docs: $(VENV)/installed
 	$(BIN)/python $(PIP) install $(BUILD) -e '.[docs]'
 	touch $@
 
-$(WHEELS)/bin/python $(CROSS)/bin/python:
+$(LOWEST)/bin/python $(WHEELS)/bin/python $(CROSS)/bin/python:
 	$(PYTHON) -m venv $(@D)/..
 
 # make benchmark DATA=folder   side by side with the peers, which get an environment of their own

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from polyseme.text.model import TextModel
     from polyseme.tuning.tuner import tune
 
-__version__ = "0.1.0"
+__version__ = "0.2.0.dev0"
 
 __all__ = [
     "PLT",

@@ -77,7 +77,7 @@ def test_the_text_of_an_estimator_shows_what_differs_from_the_defaults():
 
 def test_a_notebook_shows_parameters_and_whether_it_was_trained():
     model = small_model(copies=3)
-    assert "min_weight" in model._repr_html_()
+    assert "max_leaf_size" in model._repr_html_()
     assert "<span>Not fitted</span>" in model._repr_html_()
     assert "<span>Fitted</span>" in model.fit(DATA.X, DATA.Y)._repr_html_()
 

@@ -40,6 +40,19 @@ def test_the_build_takes_the_version_from_the_package():
     assert 'input = "src/polyseme/__init__.py"' in text
 
 
+def test_the_recipe_for_conda_wants_what_the_package_wants():
+    project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    needed = re.search(r"^dependencies = \[$(.*?)^\]$", project, re.M | re.S)
+    bounds = r'"([\w-]+)>=([\d.]+)'
+    recipe = (ROOT / "packaging/conda/recipe.yaml").read_text(encoding="utf-8")
+    wanted = dict(re.findall(r"([\w-]+) >=([\d.]+)", recipe.replace("pytorch", "torch")))
+    assert dict(re.findall(bounds, needed[1])).items() <= wanted.items()
+    optional = dict(re.findall(bounds, project))
+    assert {name: optional[name] for name in wanted.keys() & optional} == {
+        name: bound for name, bound in wanted.items() if name not in ("python", "cmake")
+    }
+
+
 def test_the_changelog_has_a_section_of_the_version_or_one_to_come():
     headings = re.findall(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.M)
     assert polyseme.__version__ in headings or headings[0] == "Unreleased"

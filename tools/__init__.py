@@ -1,0 +1,1 @@
+"""Scripts for maintainers: pictures, notebooks, wheels, and pages that are generated."""
