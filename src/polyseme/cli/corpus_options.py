@@ -41,38 +41,39 @@ _READING = (
         "text_columns",
         multiple=True,
         metavar="NAME",
-        help="Column of the text; several are joined. Found by its name if not given.",
+        help="Column with the texts; give several to join them. By default found by its name.",
     ),
     click.option(
         "--labels-column",
         metavar="NAME",
-        help="Column of the labels. Found by its name if not given.",
+        help="Column with the labels. By default found by its name.",
     ),
     click.option(
         "--label-separator",
         metavar="TEXT",
-        help="What stands between labels in a cell, '' if nothing does; guessed if not given.",
+        help="What separates the labels in a cell; '' if each cell is one label. By default "
+        "guessed.",
     ),
     click.option(
         "--id-column",
         metavar="NAME",
-        help="Column of what documents are called, which predictions carry. Found by its name "
-        "if not given.",
+        help="Column with the ids of documents, which predictions carry along. By default found "
+        "by its name.",
     ),
     click.option(
         "--format",
         type=click.Choice([*FORMATS, *PLAIN_FORMATS]),
-        help="What kind of file it is; by its ending, or its first lines, if not given. For "
-        "predict also text, the whole file as one text, and lines, one text per line.",
+        help="Kind of file. By default its ending or its first lines tell. For predict there are "
+        "also text (the whole file is one text) and lines (each line is a text).",
     ),
     click.option(
-        "--encoding", metavar="NAME", help="Of text files, such as cp1252 or utf-16. [utf-8]"
+        "--encoding", metavar="NAME", help="Encoding of text files, such as cp1252. [utf-8]"
     ),
     click.option(
         "--labels-file",
         metavar="FILE",
         type=click.Path(path_type=Path),
-        help="Labels of each line of a plain text file.",
+        help="File with the labels of each line of a plain text file.",
     ),
 )
 _VOCABULARY = (
@@ -80,16 +81,17 @@ _VOCABULARY = (
         "--vocabulary",
         metavar="FILE",
         type=click.Path(path_type=Path),
-        help="Names of labels that are URIs or notations, other names, and what is broader: SKOS "
-        "(.ttl, .rdf, .nt, .jsonld), TSV with a URI and a name per line, or CSV with a header.",
+        help="Vocabulary with the names of labels that are URIs or notations, their other names "
+        "and their broader labels: SKOS (.ttl, .rdf, .nt, .jsonld), TSV with a URI and a name per "
+        "line, or CSV with a header.",
     ),
     click.option(
         "--language",
         "languages",
         multiple=True,
         metavar="CODE",
-        help="Language of names in the vocabulary, such as en, by default that of most names; the "
-        "next best follows with another --language.",
+        help="Language of the vocabulary's names, such as en; by default that of most names. Give "
+        "--language again for a second choice.",
     ),
 )
 _TRAINING = (
@@ -105,12 +107,14 @@ _TRAINING = (
         help="Longest n-gram, or the shortest and the longest: 3 is 1-3. [1-2 for words, 3-5 for "
         "characters]",
     ),
-    click.option("--max-features", type=int, metavar="N", help="Most n-grams to keep. [1000000]"),
+    click.option(
+        "--max-features", type=int, metavar="N", help="Keep at most N n-grams. [1000000]"
+    ),
     click.option(
         "--min-documents",
         type=int,
         metavar="N",
-        help="Leave out n-grams of fewer texts. [2, or 1 below a thousand texts]",
+        help="Leave out n-grams that occur in fewer than N texts. [2; 1 below 1,000 texts]",
     ),
     click.option("--hashing", is_flag=True, help="Hash n-grams instead of keeping a vocabulary."),
     click.option(
@@ -122,7 +126,7 @@ _TRAINING = (
     click.option(
         "--no-held-out",
         is_flag=True,
-        help="Hold nothing out: no report, and nobody has checked the probabilities.",
+        help="Hold nothing out: there is no report, and the probabilities are unchecked.",
     ),
     click.option(
         "--no-refit",
@@ -133,23 +137,25 @@ _TRAINING = (
         "--precision",
         type=float,
         metavar="X",
-        help="Choose the threshold for this share of right labels, not for the best F1.",
+        help="Choose the threshold so that this share of the suggested labels is right, instead "
+        "of for the best F1.",
     ),
     click.option(
         "--per-label",
         is_flag=True,
-        help="With --precision: a threshold for each label, so that each is about as precise.",
+        help="With --precision, choose a threshold for each label, so that all are about as "
+        "precise.",
     ),
     click.option(
         "--examples",
         type=int,
         metavar="N",
-        help="Beginnings of texts to keep for each sense; 0 for none. [3]",
+        help="How many texts to keep the beginnings of, per sense; 0 for none. [3]",
     ),
     click.option(
         "--keep-data",
         is_flag=True,
-        help="Save features and labels of all documents with the model, for updates.",
+        help="Save the features and labels of all documents with the model, for updates.",
     ),
 )
 # Names of the arguments that these options fill.
@@ -185,7 +191,8 @@ threshold_option = click.option(
     "--threshold",
     type=click.FloatRange(0, 1),
     metavar="X",
-    help="Least probability of a label; the model's own if not given, 0 for all. Texts only.",
+    help="Least probability of a label; by default the model's own threshold, 0 for all labels. "
+    "Texts only.",
 )
 
 

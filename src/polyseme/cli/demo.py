@@ -56,9 +56,10 @@ def demo(
     """Train on a small made-up corpus and show the senses of its labels.
 
     Some labels of the corpus are ambiguous (apple, bat, tank, ...) and the true sense of
-    each text is known, though not to the model. Looks which labels are found to be
-    ambiguous and how often the right sense is named, with default settings; that model,
-    which takes texts, is saved or served. Compares one cluster a label with two as well.
+    each text is known, though not to the model. The command shows which labels the model
+    finds to be ambiguous, and how often it names the right sense, with default settings.
+    You can save or serve this model, which takes texts. The command also compares one
+    cluster per label with two.
     """
     if serve:
         require_server()

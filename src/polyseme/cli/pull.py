@@ -36,8 +36,8 @@ def pull(
 ) -> None:
     """Fetch a model from a hub.
 
-    NAME is what it is called there, such as somebody/articles. What arrives is checked
-    before it takes its place, and never run.
+    NAME is what it is called there, such as somebody/articles. polyseme checks
+    what it fetches before it puts it in place, and never runs any of it.
     """
     folder = Path(name.rsplit("/", 1)[-1]) if output is None else output
     with Progress() as progress, progress.phase("Fetching the model"):

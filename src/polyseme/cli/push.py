@@ -16,8 +16,8 @@ __all__ = ["push"]
 @click.command(epilog="Example: polyseme push models/articles somebody/articles --private")
 @path_argument("model")
 @click.argument("name")
-@click.option("--private", is_flag=True, help="A new repository is for its owner only.")
-@click.option("--message", metavar="TEXT", help="What to say of this version.")
+@click.option("--private", is_flag=True, help="Make a new repository private.")
+@click.option("--message", metavar="TEXT", help="Message that describes this version.")
 @click.option("--endpoint", metavar="URL", help="Address of another hub.")
 @common_options(threads=False)
 def push(
@@ -32,8 +32,8 @@ def push(
 ) -> None:
     """Put a model on a hub, with a model card.
 
-    NAME is what it is called there, such as somebody/articles. huggingface_hub does the
-    talking: log in by its "hf auth login" first.
+    NAME is what it is called there, such as somebody/articles. The package
+    huggingface_hub talks to the hub, so log in with its "hf auth login" first.
     """
     with Progress() as progress, progress.phase("Sending the model"):
         where = hub.push(model, name, private=private, message=message, endpoint=endpoint)

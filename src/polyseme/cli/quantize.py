@@ -52,9 +52,9 @@ def quantize(
 ) -> None:
     """Make a model whose encoder computes in int8, without torch.
 
-    MODEL is one of the method x-transformer with a transformer in it. The new one is served,
-    asked and measured as every other, by ONNX Runtime on a CPU. With DATA, documents with
-    labels as "evaluate" takes them, says what it loses.
+    MODEL was trained with the method x-transformer and a transformer. The new model runs on
+    a CPU, by ONNX Runtime; you can use, serve and measure it like any other. If you give
+    DATA, documents with labels as for "evaluate", the command says what accuracy is lost.
     """
     check_target(output)
     accuracy: dict[str, dict[str, float]] = {}

@@ -83,10 +83,10 @@ def reproduce(
 ) -> None:
     """Run an experiment of the paper, or one beyond it, on a data set.
 
-    NAME is one of those that --list shows, or "all". Leaves in OUT the raw results
+    NAME is one of those that --list shows, or "all". The command writes raw results
     (NAME.json), tables (NAME.md) and, where there is one, a figure (NAME.svg, NAME.png;
-    needs matplotlib). What is finished is kept: the same command goes on where an earlier
-    one was stopped, and tables are of all seeds that are finished.
+    needs matplotlib) to OUT. What is finished is kept: if you stop the command, the same
+    one goes on from there, and tables have all seeds that are finished.
     """
     known = all_experiments()
     if as_list:

@@ -46,8 +46,8 @@ NUMBERS = {2: "two", 3: "three", 4: "four", 5: "five"}
     type=click.FloatRange(0, 1),
     default=SHOWN_FROM,
     metavar="P",
-    help="Count a label as ambiguous from this probability on; 0.5 by default. With 0, show "
-    "every label as its documents are best split.",
+    help="Count a label as ambiguous from this probability on; 0.5 by default. With 0, every "
+    "label is shown with senses.",
 )
 @click.option(
     "-n",
@@ -72,7 +72,7 @@ def senses(
 ) -> None:
     """Show the senses of a label, by name or number.
 
-    Each sense is called by what tells it from the label's others: the labels that go with
+    Each sense is named after what tells it from the label's others: the labels that go with
     it, or else its words. Also shown are its share of the label's documents and some of
     these. Without LABEL, lists the labels that are most likely ambiguous.
     """

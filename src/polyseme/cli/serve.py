@@ -50,14 +50,14 @@ def _limit(option: str, default: int, text: str) -> Callable[[Any], Any]:
     "--host",
     default="127.0.0.1",
     metavar="ADDRESS",
-    help="Where to listen; by default only programs on this machine get through.",
+    help="Address to listen on; by default only programs on this machine can connect.",
 )
 @click.option(
     "--port",
     type=click.IntRange(0, 65535),
     default=8000,
     metavar="N",
-    help="Port to listen at, 0 for a free one; 8000 by default.",
+    help="Port to listen on, 0 for a free one; 8000 by default.",
 )
 @click.option(
     "--token",
@@ -69,7 +69,11 @@ def _limit(option: str, default: int, text: str) -> Callable[[Any], Any]:
 @_limit("--max-body", 8 * 1024 * 1024, "Most bytes of a request")
 @_limit("--max-text", 1_000_000, "Most characters of a text")
 @_limit("--max-batch", 1000, "Most documents of a request")
-@_limit("--max-concurrent", 128, "Most requests under way; more are told to come again")
+@_limit(
+    "--max-concurrent",
+    128,
+    "Most requests under way; the server asks further clients to try again later",
+)
 @_limit("--grace", 30, "Seconds that requests under way get at the end")
 @click.option(
     "--reload-seconds",
@@ -110,9 +114,9 @@ def serve(
 ) -> None:
     """Answer questions about documents over HTTP, until Ctrl-C.
 
-    MODEL is a model's folder, or NAME=FOLDER; clients who name no model get the first. A model
-    that is replaced on disk is loaded again without a pause. The address itself is a page to try
-    the models; what else can be asked is described at /openapi.json.
+    MODEL is a model's folder, or NAME=FOLDER; clients who name no model get the first. When a
+    model is replaced on disk, the server loads it again without a pause. Open the address in a
+    browser to try the models; /openapi.json describes what programs can ask.
     """
     require_server()
     from polyseme.server.model_store import models_named

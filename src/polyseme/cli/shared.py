@@ -48,7 +48,7 @@ def common_options(*, threads: bool = True, seed: bool = False) -> Callable[[Fun
                 type=int,
                 default=0,
                 metavar="N",
-                help="Where chance begins; 0 by default." if seed else IDLE,
+                help="Seed of everything random; 0 by default." if seed else IDLE,
             ),
             json_option,
         )

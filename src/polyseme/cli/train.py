@@ -52,23 +52,23 @@ __all__ = ["train"]
     "--config",
     metavar="FILE",
     type=click.Path(path_type=Path),
-    help='TOML file of parameters by their Python names, as "polyseme init" writes it; options '
-    "win over it.",
+    help='TOML file with parameters by their Python names, as "polyseme init" writes it; options '
+    "on the command line override it.",
 )
 @click.option(
     "--set",
     "settings",
     metavar="NAME=VALUE",
     multiple=True,
-    help="A parameter of the method by its Python name, also one that has no option here; can be "
-    "given several times, and wins over --config.",
+    help="Set a parameter of the method by its Python name, even one that has no option here. "
+    "You can give this several times. It overrides --config.",
 )
 @click.option(
     "--hierarchy",
     metavar="FILE",
     type=click.Path(path_type=Path),
-    help="A tree of the labels in the place of --tree: JSON of nested lists or objects, TSV or "
-    "CSV with a label and a broader one per line, or a vocabulary of SKOS.",
+    help="A tree of your own for the labels, instead of --tree: JSON of nested lists or objects, "
+    "TSV or CSV with a label and a broader one per line, or a vocabulary of SKOS.",
 )
 @click.option(
     "--hierarchy-others",

@@ -38,8 +38,8 @@ class XRLinear(PartitionedClassifier):
 
     A tree of linear classifiers finds a few clusters of labels for a document (the matcher),
     and a linear classifier for every label in them ranks the labels. With ``copies=3`` a label
-    may be in three clusters, each with weights of its own: one for each of its senses. With
-    ``copies=1, rounds=0`` this is plain XR-Linear.
+    may be in three clusters, with weights of its own in each, so that documents of all its
+    senses reach it. With ``copies=1, rounds=0`` this is plain XR-Linear.
 
     Parameters
     ----------

@@ -68,7 +68,8 @@ class TextModel(Suggesting, BaseEstimator):  # type: ignore[misc]
         Share of the documents to hold out, 20,000 at most; 0 for none: then there is no report,
         and scores are not probabilities.
     refit : bool, default=True
-        Train on all documents in the end. Without, the model is the one that was measured.
+        Train again, on all documents, in the end. If false, the model is the one that was
+        measured.
     precision : float, optional
         Choose the threshold so that this share of the suggestions is right (0 to 1); by default
         the one of best F1.
@@ -77,8 +78,8 @@ class TextModel(Suggesting, BaseEstimator):  # type: ignore[misc]
         about as precise; labels that held-out documents say little about stay near that of all.
     examples : int, default=3
         How many training texts to keep the beginnings of for each label, or for each of its
-        senses if it is shown with several; 0 for none, where texts are not to leave the house
-        with the model.
+        senses if it is shown with several; 0 for none, so that nobody who gets the model sees
+        texts.
     keep_data : bool, default=False
         Keep the features and labels of the training documents, so that `update` needs no others.
         They are saved with the model.
