@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 
 import numpy as np
 import pytest
@@ -205,6 +206,10 @@ def test_evaluate_prints_a_table_with_the_constants(model, data):
     assert "nDCG" in text
     assert "Labels by number of training documents" in text
     assert "A = 0.6, B = 2.6" in text
+    assert re.search(
+        r"\(best F1 on these documents\): precision .*%, recall .*%, F1 .*%\.\n", text
+    )
+    assert "% of the documents get none" in text
 
 
 def test_evaluate_writes_its_figures_as_a_page_too(model, data, tmp_path):

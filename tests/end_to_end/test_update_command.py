@@ -95,9 +95,10 @@ def test_documents_that_come_twice_and_labels_that_nobody_knew_are_said(plain, f
     again = run("update", plain, files[0], "--with", files[0], "-o", tmp_path / "again")
     assert "of the documents were in the model already and now count twice" in again.stderr
     other = tmp_path / "other.csv"
-    other.write_text("text,labels\na bat in a cave,urn:1\na tank of water,urn:2\n")
+    other.write_text("text,labels\na bat in a cave,urn:1\na tank of water,urn:2\na reef,\n")
     said = run("update", plain, other, "--with", files[0], "-o", tmp_path / "other").stderr
     assert "no label of" in said
+    assert "left out 1 document without labels" in said
     assert "in the model already" not in said
 
 

@@ -55,6 +55,8 @@ def print_report(out: Console, report: dict[str, Any]) -> None:
         out.print(f"Probabilities above 0.1 are off by {100 * error:.1f} points on average.")
     if "threshold" in report:
         out.print(described_cut(report["threshold"]), soft_wrap=True)
+    elif "by_threshold" in report:
+        out.print(described_cut(_best_of(report["by_threshold"])), soft_wrap=True)
     if "with_broader" in report:
         figures = report["with_broader"]
         out.print(
@@ -141,7 +143,9 @@ def described_cut(cut: dict[str, Any]) -> str:
     """Say what the threshold does: precision, recall and F1, and what documents get."""
     wanted = cut.get("wanted_precision")
     why = ""
-    if "wanted_precision" in cut:
+    if cut.get("chosen_here"):
+        why = " (best F1 on these documents)"
+    elif "wanted_precision" in cut:
         why = " (best F1)" if wanted is None else f" (for {100 * wanted:g}% precision)"
     own = cut.get("n_labels_with_own")
     name = f"Threshold {cut['threshold']:.3f}"
@@ -156,6 +160,12 @@ def described_cut(cut: dict[str, Any]) -> str:
         f"{100 * cut['recall']:.1f}%, F1 {100 * cut['f1']:.1f}%.\n"
         f"{per_document}{'; no threshold is as precise as wanted' if missed else ''}."
     )
+
+
+def _best_of(by_threshold: dict[str, list[float]]) -> dict[str, Any]:
+    """Return the figures at the threshold with the best F1."""
+    best = max(range(len(by_threshold["f1"])), key=by_threshold["f1"].__getitem__)
+    return {name: figures[best] for name, figures in by_threshold.items()} | {"chosen_here": True}
 
 
 def accuracy_table(figures: dict[str, float]) -> Table:

@@ -23,6 +23,7 @@ from polyseme.cli.report import described_senses, print_sizes, seconds_table
 from polyseme.cli.shared import common_options, console, path_argument, plain_table, print_json
 from polyseme.files.model_folder import check_target
 from polyseme.machine.progress import Progress
+from polyseme.machine.quantities import counted
 from polyseme.tagger import open_tagger, tagger_for
 from polyseme.text.corpora import Record
 from polyseme.text.model import TextModel
@@ -40,7 +41,7 @@ __all__ = ["update"]
     multiple=True,
     metavar="OLD",
     type=click.Path(path_type=Path),
-    help="What the model was trained on, and updated with since; not needed after "
+    help="The documents that the model was trained on, and updated with since; not needed after "
     "train --keep-data.",
 )
 @click.option(
@@ -48,12 +49,12 @@ __all__ = ["update"]
     "--output",
     metavar="MODEL",
     type=click.Path(path_type=Path),
-    help="Folder to save the model in; by default it is replaced.",
+    help="Folder to save the new model in; by default it replaces MODEL.",
 )
 @click.option(
     "--keep-matcher",
     is_flag=True,
-    help="Train no node of the tree: every document is matched as before.",
+    help="Do not train the tree again: it leads every document to the same clusters as before.",
 )
 @reading_options
 @vocabulary_options
@@ -73,7 +74,7 @@ def update(
 
     MODEL was trained on texts, and DATA are more of them. New labels are placed where
     the model's own matches put their documents; only clusters that change are trained
-    again, on old and new documents. Says when a full training is due.
+    again, on old and new documents. The command says when a full training is due.
     """
     text_options = take(options)
     place = model if output is None else output
@@ -103,6 +104,8 @@ def update(
         write_card(place, tagger_for(loaded))
     seconds = {**done.seconds, **progress.seconds}
     note_named_labels(tagger_for(loaded), text_options)
+    if done.n_without_labels:
+        note(f"left out {counted(done.n_without_labels, 'document')} without labels.")
     if done.known_reach is None:
         note(f"no label of {data} was known to {model}; are labels written as they were before?")
     if done.n_repeated:

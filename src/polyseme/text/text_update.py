@@ -69,15 +69,14 @@ def update_text_model(
     with progress:
         with progress.phase("Reading new texts") as step:
             unknown = _UnknownWords(model.features_)
-            labelled = (record for record in records if record.labels)
+            labelled = _Labelled(records)
             X_new, Y_new = _read(unknown.count(labelled), model, numbers, step)
             if X_new.n_rows == 0:
                 raise ValueError("none of the new documents has a label; there is nothing to add.")
             new_labels, new_names = numbers.name_new(label_names)
         with progress.phase("Reading old texts") as step:
             if old is not None:
-                labelled = (record for record in old if record.labels)
-                X_old, Y_old = _read(labelled, model, numbers.closed(), step)
+                X_old, Y_old = _read(_Labelled(old), model, numbers.closed(), step)
             elif model.training_data_ is not None:
                 X_old, Y_old = Documents(model.training_data_[0]), model.training_data_[1]
     X = Documents.stack([X_old, X_new])
@@ -121,10 +120,25 @@ def update_text_model(
         model.training_data_ = X.sparse, Y
     return dataclasses.replace(
         update,
+        n_without_labels=labelled.n_left_out,
         unknown_words=unknown.share,
         full_training_due=reasons,
         seconds={**progress.seconds, **update.seconds},
     )
+
+
+class _Labelled:
+    """The documents that have labels, and how many have none, as far as one has walked."""
+
+    def __init__(self, records: Iterable[Record]) -> None:
+        self._records, self.n_left_out = records, 0
+
+    def __iter__(self) -> Iterator[Record]:
+        for record in self._records:
+            if record.labels:
+                yield record
+            else:
+                self.n_left_out += 1
 
 
 def _more_of_vocabulary(

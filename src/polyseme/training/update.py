@@ -65,6 +65,8 @@ class Update:
         New labels for which all clusters that suit them were full.
     n_repeated : int
         New documents that are old ones, with the same features and labels; they count twice now.
+    n_without_labels : int
+        Texts without labels, which were left out.
     n_judged : int
         Labels with new documents whose senses were looked for anew, in all of their documents.
     unknown_words : float or None
@@ -82,6 +84,7 @@ class Update:
     new_reach: float | None = None
     n_without_room: int = 0
     n_repeated: int = 0
+    n_without_labels: int = 0
     n_judged: int = 0
     unknown_words: float | None = None
     full_training_due: tuple[str, ...] = ()
