@@ -237,12 +237,13 @@ def _limits(tagger: Tagger) -> Iterable[str]:
 def _training(tagger: Tagger) -> Iterable[str]:
     origin = tagger.origin
     versions = origin.pop("versions", {})
+    before = " before the update" if origin.get("updated_at") else ""
     facts = {
         "trained": origin.get("trained_at"),
         "updated": origin.get("updated_at"),
         "data": origin.get("data"),
         "read": _reading(tagger.about_texts().get("reading") or {}),
-        "fingerprint of the data": origin.get("fingerprint"),
+        f"fingerprint of the data{before}": origin.get("fingerprint"),
         "versions": ", ".join(f"{name} {version}" for name, version in versions.items()),
     }
     known = [[name, value] for name, value in facts.items() if value]

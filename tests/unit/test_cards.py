@@ -92,6 +92,15 @@ def test_a_card_is_replaced_with_its_model_unless_people_have_made_it_their_own(
     assert card.read_text() == "# My words"
 
 
+def test_the_fingerprint_in_a_card_is_said_to_be_from_before_an_update():
+    texts, labels = CORPUS.texts[:60], CORPUS.labels[:60]
+    model = TextModel(classifier=XRLinear(**SMALL), held_out=0, keep_data=True, verbose=0)
+    model.fit(texts, labels)
+    assert "| fingerprint of the data | sha256:" in model_card(tagger_for(model), "m")
+    model.update(CORPUS.texts[60:70], CORPUS.labels[60:70])
+    assert "| fingerprint of the data before the update | " in model_card(tagger_for(model), "m")
+
+
 def test_a_saved_model_knows_where_it_comes_from(model, tmp_path):
     model.save(tmp_path / "m")
     loaded = polyseme.load(tmp_path / "m")

@@ -47,6 +47,12 @@ def test_lists_and_choices_of_texts_stand_there_as_they_are_given():
     assert '# format = "csv|tsv|jsonl|parquet|excel|annif|fasttext"\n' in text
 
 
+def test_a_table_that_is_nearly_called_texts_is_recognised(tmp_path):
+    (tmp_path / "a.toml").write_text("[text]\nngrams = 2\n")
+    with pytest.raises(ValueError, match="unknown parameter 'text'; did you mean 'texts'"):
+        read_config(tmp_path / "a.toml", XRLinear)
+
+
 def test_a_byte_order_mark_does_not_matter(tmp_path):
     (tmp_path / "a.toml").write_text("copies = 2\n", encoding="utf-8-sig")
     assert read_toml(tmp_path / "a.toml") == {"copies": 2}

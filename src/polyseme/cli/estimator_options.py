@@ -137,7 +137,8 @@ def read_config(path: Path, estimator: type) -> dict[str, Any]:
     known = {parameter.name: parameter for parameter in parameters_of(estimator)}
     for key, value in values.items():
         if key not in known:
-            raise ValueError(f"{path}: unknown parameter {key!r}; {hint(key, list(known))}")
+            names = [*known, *NOT_PARAMETERS]
+            raise ValueError(f"{path}: unknown parameter {key!r}; {hint(key, names)}")
         known[key].check(value, path)
     return values
 
