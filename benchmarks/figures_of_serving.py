@@ -84,20 +84,15 @@ def label_thresholds() -> str:
 
 def text_report() -> str:
     """Show what a report says, and what is true of the test part."""
-    found = recorded(f"benchmarks/results/texts-{DATA[0]}.json")
     rows = []
-    for called, of in (("the report", found["report"]), ("the test part", found["test"])):
-        cut = of["threshold"]
-        shares = (cut["precision"], cut["recall"], cut["f1"], cut["without_label"])
-        error = 100 * of["reliability"]["calibration_error"]
-        rows.append(
-            [
-                *(called, f"{of['n_documents']:,}", f"{of['accuracy']['P@1']:.1f}"),
-                *(f"{100 * share:.1f}" for share in shares),
-                f"{error:.1f}",
-            ]
-        )
-    head = ["in percent", "documents", "P@1", "precision", "recall", "F1", "without a label"]
+    for data in DATA:
+        found = recorded(f"benchmarks/results/texts-{data}.json")
+        for called, of in (("the report", found["report"]), ("the test part", found["test"])):
+            cut, error = of["threshold"], of["reliability"]["calibration_error"]
+            shares = (cut["precision"], cut["recall"], cut["f1"], cut["without_label"], error)
+            figures = (of["accuracy"]["P@1"], *(100 * share for share in shares))
+            rows.append([data, called, *(f"{figure:.1f}" for figure in figures)])
+    head = ["data", "in percent", "P@1", "precision", "recall", "F1", "without a label"]
     return markdown([*head, "error of probabilities"], rows)
 
 

@@ -53,7 +53,6 @@ def measured(data: datasets.Dataset) -> dict[str, Any]:
         "test": {key: on_test[key] for key in KEPT},
         "label_thresholds": compared(model, test, SEED),
         "processor_s": after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime,
-        "peak_mib": after.ru_maxrss / 1024,
     }
 
 

@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from docutils import nodes
+
 import polyseme
 
 ROOT = Path(__file__).parents[1]
@@ -42,6 +44,7 @@ include_patterns = [
 exclude_patterns = [".*", "build", "dist", "native", "src", "tests", "tools"]
 myst_heading_anchors = 4
 myst_enable_extensions = ["colon_fence"]
+default_role = "py:obj"  # in docstrings, `TextModel` is a link
 nb_execution_mode = "off"  # tests run the notebooks, and tools/notebooks.py keeps what they show
 smartquotes_action = "qe"  # no dashes: "--copies" is an option
 copybutton_exclude = ".linenos, .gp, .go"
@@ -82,7 +85,9 @@ html_theme_options = {
 # What scikit-learn adds to every estimator, and what only other rooms of the package call
 NOT_SHOWN = re.compile(
     r"set_\w+_request|get_metadata_routing|untrained_parts|contents|restored|count_held_out|"
-    r"check_parameters|checked_threshold|least|label_numbers|trained_on"
+    r"check_parameters|checked_threshold|least|label_numbers|trained_on|make_matcher|make_ranker|"
+    r"chosen|take_chosen|beam_of_all_trees|find_senses|for_samples|own_bytes|own_work|rankings|"
+    r"slot_scores"
 )
 
 
@@ -91,12 +96,21 @@ def leave_out(app: Any, what: str, name: str, *_: Any) -> bool | None:
     return True if NOT_SHOWN.fullmatch(name) else None
 
 
-def keep_underscores(app: Any, what: str, name: str, obj: Any, options: Any, lines: Any) -> None:
-    """Keep the last character of `classes_`, which would make the name a link."""
-    lines[:] = [re.sub(r"^:(ivar|vartype) (\w+)_:", r":\1 \2\\_:", line) for line in lines]
+def set_lines(app: Any, what: str, name: str, obj: Any, options: Any, lines: Any) -> None:
+    """Keep the last character of `classes_`, which would make it a link, and set dashes."""
+    escaped = (re.sub(r"^:(ivar|vartype) (\w+)_:", r":\1 \2\\_:", line) for line in lines)
+    lines[:] = [line.replace(" -- ", " – ") for line in escaped]
+
+
+def set_dashes(app: Any, doctree: nodes.document) -> None:
+    """Set the dashes that Sphinx puts behind the names of attributes."""
+    for text in list(doctree.findall(nodes.Text)):
+        if text == " -- ":
+            text.parent.replace(text, nodes.Text(" – "))
 
 
 def setup(app: Any) -> None:
     """Adapt the reference that is made of docstrings."""
     app.connect("autodoc-skip-member", leave_out)
-    app.connect("autodoc-process-docstring", keep_underscores, priority=900)
+    app.connect("doctree-read", set_dashes)
+    app.connect("autodoc-process-docstring", set_lines, priority=900)

@@ -74,7 +74,13 @@ class Suggesting(KnownLabels):
         threshold : float, optional
             Least score; by default the model's own, 0 for all.
         at_least : int
-            So many labels are returned in any case, also below the threshold.
+            Each text gets this many labels, even if their scores are below the threshold.
+
+        Returns
+        -------
+        list of list of Suggestion
+            For each text its labels, with ``name``, ``score`` (a probability), ``uri`` and
+            ``sense``.
         """
         return suggest(
             self.classifier_,
