@@ -7,7 +7,13 @@ import re
 import pytest
 
 from polyseme import XRLinear
-from polyseme.cli.config_file import config_text, method_in, text_options, with_texts_of
+from polyseme.cli.config_file import (
+    config_text,
+    method_in,
+    text_options,
+    with_hierarchy_of,
+    with_texts_of,
+)
 from polyseme.cli.estimator_options import parameters_of, read_config, read_toml
 from polyseme.files.kinds import METHODS, method_named
 
@@ -45,6 +51,24 @@ def test_lists_and_choices_of_texts_stand_there_as_they_are_given():
     text = config_text("xr-linear")
     assert '# languages = ["CODE"]\n' in text
     assert '# format = "csv|tsv|jsonl|parquet|excel|annif|fasttext"\n' in text
+
+
+def test_a_tree_of_labels_comes_from_the_file_unless_it_is_given(tmp_path):
+    path = tmp_path / "a.toml"
+    path.write_text('hierarchy = "stw.ttl"\nhierarchy_others = "together"\n')
+    nothing = {"hierarchy": None, "hierarchy_others": None}
+    found = with_hierarchy_of(path, nothing)
+    assert (str(found["hierarchy"]), found["hierarchy_others"]) == ("stw.ttl", "together")
+    given = {"hierarchy": tmp_path / "other.ttl", "hierarchy_others": "refuse"}
+    assert with_hierarchy_of(path, given) == given
+    assert read_config(path, XRLinear) == {}
+    path.write_text("hierarchy = 1\n")
+    with pytest.raises(ValueError, match=r"a\.toml: hierarchy must be a text, not 1"):
+        with_hierarchy_of(path, nothing)
+    path.write_text('hierarchy_others = "drop"\n')
+    with pytest.raises(ValueError, match=r"a\.toml: hierarchy_others: 'drop' is not one of"):
+        with_hierarchy_of(path, nothing)
+    assert '# hierarchy = "FILE"\n' in config_text("xr-linear")
 
 
 def test_a_table_that_is_nearly_called_texts_is_recognised(tmp_path):

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +16,10 @@ import click
 
 from polyseme.cli.corpus_options import PLAIN_FORMATS, training_options
 from polyseme.cli.estimator_options import METAVARS, SPOKEN, hint, parameters_of, read_toml
+from polyseme.cli.hierarchy import hierarchy_options
 from polyseme.files.kinds import method_named
 
-__all__ = ["config_text", "method_in", "with_texts_of"]
+__all__ = ["config_text", "method_in", "with_hierarchy_of", "with_texts_of"]
 
 WIDTH = 96
 INTRODUCTION = """\
@@ -38,6 +39,8 @@ def config_text(method: str) -> str:
             value = _toml(parameter.default)
         about = parameter.help or "See the documentation of the method."
         lines += [*_explained(about), f"# {parameter.name} = {value}", ""]
+    for option in _options_of(hierarchy_options):
+        lines += [*_explained(option.help or ""), f"# {option.name} = {_default_of(option)}", ""]
     lines += ["", "# For texts; data that are matrices have no use for it.", "[texts]", ""]
     for option in text_options():
         lines += [*_explained(option.help or ""), f"# {option.name} = {_default_of(option)}", ""]
@@ -63,21 +66,33 @@ def with_texts_of(path: Path, given: dict[str, Any]) -> dict[str, Any]:
         if name not in known:
             raise ValueError(f"{path}: unknown {name!r} in [texts]; {hint(name, list(known))}")
         if options.get(name) in (None, False, ()):
-            options[name] = _value_of(known[name], value, path)
+            options[name] = _value_of(known[name], value, f"{path}: {name} in [texts]")
+    return options
+
+
+def with_hierarchy_of(path: Path, given: dict[str, Any]) -> dict[str, Any]:
+    """Return the options of a hierarchy, those that are not given from a file."""
+    found, options = read_toml(path), dict(given)
+    for option in _options_of(hierarchy_options):
+        name = str(option.name)
+        if name in found and options[name] is None:
+            options[name] = _value_of(option, found[name], f"{path}: {name}")
     return options
 
 
 def text_options() -> list[click.Option]:
     """Return all options of texts, in their order."""
+    return _options_of(training_options)
 
+
+def _options_of(decorator: Callable[..., Any]) -> list[click.Option]:
     def nothing() -> None:
         pass
 
-    found = training_options(nothing).__click_params__  # type: ignore[attr-defined]
-    return list(reversed(found))
+    return list(reversed(decorator(nothing).__click_params__))
 
 
-def _value_of(option: click.Option, value: Any, path: Path) -> Any:
+def _value_of(option: click.Option, value: Any, where: str) -> Any:
     """Return a value of a file as the command line would give it."""
     wanted: tuple[type, ...] = (str,)
     if option.is_flag:
@@ -90,13 +105,11 @@ def _value_of(option: click.Option, value: Any, path: Path) -> Any:
         value = str(value)
     values = value if option.multiple and isinstance(value, list) else [value]
     if not all(type(one) in wanted for one in values):
-        raise ValueError(
-            f"{path}: {option.name} in [texts] must be {SPOKEN[wanted[-1]]}, not {value!r}."
-        )
+        raise ValueError(f"{where} must be {SPOKEN[wanted[-1]]}, not {value!r}.")
     try:
         converted = [option.type.convert(one, option, None) for one in values]
     except click.BadParameter as error:
-        raise ValueError(f"{path}: {option.name} in [texts]: {error.message}") from None
+        raise ValueError(f"{where}: {error.message}") from None
     return tuple(converted) if option.multiple else converted[0]
 
 

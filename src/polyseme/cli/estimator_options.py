@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 
 import click
 
+from polyseme.cli.hierarchy import HIERARCHY
 from polyseme.estimators.parameters import RENAMED
 
 if sys.version_info >= (3, 11):
@@ -39,7 +40,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 SHORTER_NAMES = {"n_jobs": "--threads", "random_state": "--seed"}
 SWITCHES = ("verbose",)  # a number in Python, as in scikit-learn, but on or off
-NOT_PARAMETERS = ("method", "texts")  # of a file, which see `polyseme.cli.config_file`
+NOT_PARAMETERS = ("method", "texts", *HIERARCHY)  # of a file, which see `polyseme.cli.config_file`
 METAVARS = {int: "N", float: "X", str: "NAME"}
 SPOKEN = {
     bool: "true or false",

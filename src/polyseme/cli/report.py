@@ -169,7 +169,7 @@ def _best_of(by_threshold: dict[str, list[float]]) -> dict[str, Any]:
 
 
 def accuracy_table(figures: dict[str, float]) -> Table:
-    """Lay the figures out with one row a measure and one column a cut-off."""
+    """Lay the figures out with one row per measure and one column per cut-off."""
     ks = sorted({int(name.split("@")[1]) for name in figures})
     measures = list(dict.fromkeys(name.split("@")[0] for name in figures))
     rows = [

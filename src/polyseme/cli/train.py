@@ -9,10 +9,11 @@ import click
 
 from polyseme import XRLinear
 from polyseme.cards import write_card
-from polyseme.cli.config_file import method_in, with_texts_of
+from polyseme.cli.config_file import method_in, with_hierarchy_of, with_texts_of
 from polyseme.cli.corpus_options import take, training_options
 from polyseme.cli.errors import note
 from polyseme.cli.estimator_options import given_parameters, parameter_options, read_settings
+from polyseme.cli.hierarchy import HIERARCHY, hierarchy_options, read_given
 from polyseme.cli.report import print_ambiguous, print_report, print_sizes, seconds_table
 from polyseme.cli.shared import console, json_option, path_argument, print_json
 from polyseme.cli.training_jobs import job_for
@@ -20,10 +21,8 @@ from polyseme.cli.tuning import Tuning, take_tuning, tuning_from, tuning_options
 from polyseme.files.kinds import METHODS, method_named
 from polyseme.files.model_folder import check_target, peek
 from polyseme.machine.progress import Progress
-from polyseme.partition.trees.given import OTHERS
 from polyseme.reports import check_report_path, write_report
 from polyseme.tagger import Tagger, tagger_for
-from polyseme.text.vocabularies.reading import read_hierarchy
 
 __all__ = ["train"]
 
@@ -63,18 +62,7 @@ __all__ = ["train"]
     help="Set a parameter of the method by its Python name, even one that has no option here. "
     "You can give this several times. It overrides --config.",
 )
-@click.option(
-    "--hierarchy",
-    metavar="FILE",
-    type=click.Path(path_type=Path),
-    help="A tree of your own for the labels, instead of --tree: JSON of nested lists or objects, "
-    "TSV or CSV with a label and a broader one per line, or a vocabulary of SKOS.",
-)
-@click.option(
-    "--hierarchy-others",
-    type=click.Choice(OTHERS),
-    help="Labels that are not in the hierarchy: refuse them, or put them together. [refuse]",
-)
+@hierarchy_options
 @click.option(
     "--report",
     "report",
@@ -93,8 +81,6 @@ def train(
     method: str | None,
     config: Path | None,
     settings: tuple[str, ...],
-    hierarchy: Path | None,
-    hierarchy_others: str | None,
     report: Path | None,
     as_json: bool,
     **options: Any,
@@ -108,12 +94,12 @@ def train(
     data set that "polyseme datasets fetch" fetched.
     """
     text_options, asked = take(options), take_tuning(options)
+    of_hierarchy = {name: options.pop(name) for name in HIERARCHY}
     if output is None and not estimate:
         raise click.UsageError("Missing option '-o' / '--output'.")
-    if hierarchy is None and hierarchy_others is not None:
-        raise click.UsageError("--hierarchy-others needs --hierarchy with a file.")
     if config is not None:
         text_options = with_texts_of(config, text_options)
+        of_hierarchy = with_hierarchy_of(config, of_hierarchy)
         method = method or method_in(config)
     estimator = method_named(method or "xr-linear")
     options = {name: value for name, value in options.items() if value is not None}
@@ -127,10 +113,7 @@ def train(
     if report is not None:
         check_report_path(report)
     tuning = tuning_from(asked, None if estimate else output, fixed=given)
-    outside = None
-    if hierarchy is not None:
-        outside = read_hierarchy(hierarchy, others=hierarchy_others or "refuse")
-    job = job_for(data, model, text_options, outside)
+    job = job_for(data, model, text_options, read_given(**of_hierarchy))
     if estimate or output is None:
         job.estimate(as_json)
         return
