@@ -90,7 +90,7 @@ class Suggestion(NamedTuple):
 
 
 def as_frame(found: Sequence[Sequence[Suggestion]]) -> pandas.DataFrame:
-    """Return the suggestions for documents as a data frame of pandas, a row each.
+    """Return the suggestions for documents as a data frame of pandas, one row per suggestion.
 
     Parameters
     ----------

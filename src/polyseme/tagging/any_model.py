@@ -53,7 +53,7 @@ class LabelledRows(NamedTuple):
 class Tagger:
     """A trained model of matrices, and what everybody asks of a model.
 
-    Documents are whatever the model takes: here a sparse matrix or an array, a row each.
+    Documents are whatever the model takes: here the rows of a sparse matrix or an array.
 
     Attributes
     ----------

@@ -31,7 +31,7 @@ __all__ = [
     "figures_of",
 ]
 
-N_RANKED = 50  # labels a document that are judged and calibrated on
+N_RANKED = 50  # labels per document that are judged and calibrated on
 FREQUENCIES = (0, 1, 3, 10, 30, 100, 300, 1000, 10_000)
 
 
