@@ -271,3 +271,4 @@ def test_a_place_that_cannot_take_a_model_is_refused_before_the_data_is_read(tmp
 def test_an_empty_path_is_not_the_folder_we_are_in(tmp_path):
     assert "the path is empty" in refuse("train", "", "-o", tmp_path / "m")
     assert "the path is empty" in refuse("info", "")
+    assert "stdin cannot be read here" in refuse("train", "-", "-o", tmp_path / "m")

@@ -33,7 +33,7 @@ __all__ = ["predict"]
 
 @click.command(epilog="Example: polyseme predict models/articles new.csv --limit 5")
 @path_argument("model")
-@path_argument("source", metavar="[INPUT]", required=False)
+@path_argument("source", metavar="[INPUT]", required=False, or_stdin=True)
 @click.option(
     "-k",
     "--limit",

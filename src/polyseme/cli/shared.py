@@ -65,21 +65,31 @@ json_option = click.option(
 
 
 def path_argument(
-    name: str, *, metavar: str | None = None, required: bool = True
+    name: str, *, metavar: str | None = None, required: bool = True, or_stdin: bool = False
 ) -> Callable[[Function], Function]:
     """Add a positional path; whether it exists is checked by whoever opens it."""
-    return click.argument(
-        name, metavar=metavar, required=required, type=_NamedPath(path_type=Path)
-    )
+    kind = (_PathOrStdin if or_stdin else _NamedPath)(path_type=Path)
+    return click.argument(name, metavar=metavar, required=required, type=kind)
 
 
-class _NamedPath(click.Path):
+class _PathOrStdin(click.Path):
     """A path that is not empty, which would be the folder we are in."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         return (
             self.fail("the path is empty.", param, ctx)
             if value == ""
+            else super().convert(value, param, ctx)
+        )
+
+
+class _NamedPath(_PathOrStdin):
+    """A path that is not stdin either."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        return (
+            self.fail("stdin cannot be read here; save it as a file, and give that.", param, ctx)
+            if value == "-"
             else super().convert(value, param, ctx)
         )
 
