@@ -16,10 +16,11 @@ MARK = "<!-- openapi -->"
 
 
 def description() -> dict[str, Any]:
-    """Return what `/openapi.json` would, without a model."""
+    """Return what `/openapi.json` would, without a model, of a server that takes updates."""
     from polyseme.server.app import create_app
+    from polyseme.server.settings import ServerSettings
 
-    return create_app(cast("Any", None)).openapi()
+    return create_app(cast("Any", None), ServerSettings(takes_updates=True)).openapi()
 
 
 def as_markdown(openapi: dict[str, Any]) -> str:
@@ -100,7 +101,7 @@ def _type(schema: dict[str, Any]) -> str:
 
 def _default(schema: dict[str, Any], is_required: bool) -> str:
     if is_required:
-        return "needed"
+        return "required"
     return f"`{json.dumps(schema['default'])}`" if schema.get("default") is not None else ""
 
 
@@ -114,6 +115,8 @@ def _json(example: Any) -> str:
 
 
 def _table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
+    filled = [i for i in range(len(head)) if i == 0 or any(row[i] for row in rows)]
+    head, rows = (tuple(head[i] for i in filled), [tuple(row[i] for i in filled) for row in rows])
     lines = [head, ("---",) * len(head), *rows]
     cells = [[re.sub(r"\s+", " ", cell).replace("|", r"\|") for cell in line] for line in lines]
     return "\n".join(f"| {' | '.join(line)} |" for line in cells)
