@@ -31,6 +31,8 @@ BESIDE := -n auto --dist worksteal
 
 .PHONY: demo check test lint native-test annif-test lowest sanitize clang-test benchmark screenshots wheel cross docs links clean FORCE
 
+.DELETE_ON_ERROR:
+
 demo: $(VENV)/installed
 	$(BIN)/polyseme demo
 
