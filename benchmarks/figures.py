@@ -15,6 +15,7 @@ from textwrap import fill
 from benchmarks import (
     figures_of_experiments,
     figures_of_networks,
+    figures_of_ordering,
     figures_of_senses,
     figures_of_serving,
 )
@@ -222,19 +223,6 @@ def one_vs_rest_whole() -> str:
     return markdown(["data", "method", "P@1 / 3 / 5", "PSP@1 / 3 / 5"], rows)
 
 
-def names_in_texts() -> str:
-    """Show what the names of labels add to the order of labels."""
-    rows = []
-    for method in ("without names", "with names"):
-        row = [method]
-        for data in DATA:
-            cells = recorded(f"experiments/results/{data}/names-in-texts.json")["cells"]
-            (of,) = (cell["figures"] for cell in cells if cell["method"] == method)
-            row.append("<br>".join(_six(of)))
-        rows.append(row)
-    return markdown(["", *DATA], rows)
-
-
 def in_short() -> str:
     """Show in few words what polyseme gains and what that takes."""
     keys = ("P@1", "P@3", "P@5", "PSP@5")
@@ -330,10 +318,10 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "one-vs-rest": one_vs_rest,
     "one-vs-rest-whole": one_vs_rest_whole,
     "nearest": nearest,
-    "names-in-texts": names_in_texts,
     **figures_of_experiments.BLOCKS,
     **figures_of_senses.BLOCKS,
     **figures_of_networks.BLOCKS,
+    **figures_of_ordering.BLOCKS,
     **figures_of_serving.BLOCKS,
 }
 
