@@ -83,7 +83,8 @@ def test_the_chosen_thresholds_are_the_best_of_all(pairs, wanted, n_missed):
         for t in np.unique(probabilities)
     ]
     best = cut_for_f1(probabilities, hits, n_true=n_true)
-    chosen = next(cut for cut in cuts if cut.threshold == best)
+    kept = probabilities >= best
+    chosen = measure_cut(kept[np.newaxis], hits[np.newaxis], best, n_true=n_true)
     assert chosen.f1 == pytest.approx(max(cut.f1 for cut in cuts))
     precise = [cut.threshold for cut in cuts if cut.precision >= wanted]
     found = cut_for_precision(probabilities, hits, wanted)
@@ -92,6 +93,14 @@ def test_the_chosen_thresholds_are_the_best_of_all(pairs, wanted, n_missed):
     else:
         most = max(cut.precision for cut in cuts)
         assert next(c for c in cuts if c.threshold == found).precision == pytest.approx(most)
+
+
+def test_the_threshold_for_f1_lies_between_what_is_kept_and_what_is_not():
+    hits = np.array([True, True, False])
+    assert cut_for_f1(np.array([0.99, 0.9, 0.1]), hits, n_true=2) == pytest.approx(0.5)
+    assert cut_for_f1(np.array([0.9, 0.8, 0.7]), np.ones(3, bool), n_true=3) == pytest.approx(0.35)
+    tiny = np.array([5e-324, 0.0])
+    assert cut_for_f1(tiny, np.array([True, False]), n_true=1) == 5e-324
 
 
 def test_a_wanted_precision_is_reached_on_new_data():
