@@ -138,7 +138,9 @@ def test_a_wrong_encoding_is_refused(tmp_path):
         ('\n  {"text": "a", "labels": []}\n{}', "jsonl"),
         ('["a", {"cats": {}}]', "jsonl"),
         ('[{"text": "a"}]', "jsonl"),
-        ("[\n{", None),
+        ('[\n {\n  "text": "a"\n }\n]', "jsonl"),
+        ('[\n ["a", {"cats": {}}]\n]', "jsonl"),
+        ("[\n[2] Another footnote.", None),
         ("[1] A footnote.\nMore.", None),
         ("{not JSON}\nMore.", None),
         ("__label__x a\n", "fasttext"),
@@ -190,7 +192,16 @@ BAD = {
     "empty.jsonl": ("\n", "is empty; give one JSON object per line"),
     "broken.jsonl": ('{"text": "a", "labels": []}\n{"text": \n', r"row 1 \(line 2\): not JSON"),
     "pretty.json": ('{\n "text": "a"}', r"row 0 \(line 1\): not JSON .* one object per line"),
-    "list.json": ('[{"text": "a"}]', r"row 0 \(line 1\): a JSON list; write one object"),
+    "empty.json": ("[ ]", "is empty; give one JSON object in the list"),
+    "numbers.json": ('[{"text": "a", "labels": []}, 7]', "row 1: a JSON int; write one object"),
+    "cut.json": ('[{"text": "a", "labels": []}, {"text": "b"', r"row 1: not JSON \("),
+    "uncomma.json": ('[{"text": "a", "labels": []} {"text": "b"}]', "',' is missing after row 0"),
+    "unended.json": ('[{"text": "a", "labels": []}', "is cut off after row 0; get the file again"),
+    "more.json": ('[{"text": "a", "labels": []}] []', "more behind the list of 1 rows"),
+    "deep.json": ("[" + "[" * 100_000, "row 0: not JSON"),
+    "latin.json": (b'[{"text": "\xe9", "labels": []}]', "not UTF-8 .* --encoding"),
+    "nul.json": (b'[{"text": "\0", "labels": []}]', "holds a NUL"),
+    "cut.json.gz": (gzip.compress(b'[{"text": "a"}]' * 99)[:-9], "gzip file is damaged"),
     "number.jsonl": ('{"text": {"x": 1}, "labels": []}', r"row 0 \(line 1\): its text is a dict"),
     "half.jsonl": (
         '{"text": "\\ud800", "labels": []}',
@@ -205,6 +216,31 @@ BAD = {
     "a.parquet": ("not parquet", "is not a readable Parquet file"),
     "a.docx": ("x", "is not a file of texts with labels that is known"),
 }
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+@pytest.mark.parametrize("piece", [1, 5, 1 << 16])
+def test_a_json_list_is_read_as_json_lines_are(tmp_path, monkeypatch, indent, piece):
+    items = [
+        {"id": i, "text": f'Käse [{i}], "{i}" {{', "labels": ["é", "b"][: i % 3]} for i in range(9)
+    ]
+    items.append(["A cat.", {"cats": {"CAT": 1}}])
+    lines = write(tmp_path / "lines.jsonl", "\n".join(map(json.dumps, items[:-1])))
+    monkeypatch.setattr("polyseme.text.corpora.lines.PIECE", piece)
+    whole = json.dumps(items[:-1], indent=indent, ensure_ascii=False) + "\n"
+    for content, encoding in (
+        (whole, None),
+        ("\ufeff" + whole, None),
+        (gzip.compress(whole.encode()), None),
+        (whole.encode("utf-16"), "utf-16"),
+    ):
+        corpus = open_corpus(write(tmp_path / "list.json", content), encoding=encoding)
+        assert "JSON list" in corpus.description
+        assert list(corpus) == list(corpus)  # it starts again
+        assert [one.text for one in corpus] == [one.text for one in open_corpus(lines)]
+        assert [one.labels for one in corpus] == [one.labels for one in open_corpus(lines)]
+    (cat,) = open_corpus(write(tmp_path / "spacy.json", json.dumps(items[-1:], indent=indent)))
+    assert (cat.text, list(cat.labels)) == ("A cat.", ["CAT"])
 
 
 @pytest.mark.parametrize("name", BAD)

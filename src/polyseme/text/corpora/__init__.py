@@ -39,7 +39,7 @@ _OTHERS: dict[str, Callable[[Path, Wanted, Mapping[str, str] | None], Corpus]] =
 }
 FORMATS = (*_TABLES, *_OTHERS)
 _KINDS = (
-    "a CSV, TSV, JSON lines, Parquet or Excel file, lines of fastText, a folder of Annif (.txt "
+    "a CSV, TSV, JSON, Parquet or Excel file, lines of fastText, a folder of Annif (.txt "
     "with .tsv or .key), or a folder with text.txt and labels.txt"
 )
 
@@ -73,10 +73,10 @@ def open_corpus(
     Parameters
     ----------
     path : path
-        A CSV or TSV file with a header, JSON lines (also those of spaCy), Parquet, Excel, lines of
-        fastText, Annif's TSV (text, tab, URIs) or its folders of ``.txt`` with ``.tsv`` or
-        ``.key`` files, or a folder with ``text.txt`` and ``labels.txt``, one document per line.
-        All but Parquet and Excel may be gzipped.
+        A CSV or TSV file with a header, JSON lines or a JSON list (also spaCy's), Parquet, Excel,
+        lines of fastText, Annif's TSV (text, tab, URIs) or its folders of ``.txt`` with ``.tsv``
+        or ``.key`` files, or a folder with ``text.txt`` and ``labels.txt``, one document per
+        line. All but Parquet and Excel may be gzipped.
     text_columns : sequence of str
         Their texts are joined; by default ``text``, or else columns such as title and body.
     labels_column : str, optional

@@ -28,7 +28,7 @@ ENDINGS = {
     ".xlsm": "excel",
 }
 _BEGINNINGS = {b"PAR1": "parquet", b"PK\x03\x04": "excel"}
-_ONE_DOCUMENT = re.compile(r'\[\s*(\[\s*"|\{\s*("|$))')  # of JSON, which is refused as such
+_JSON_LIST = re.compile(r'\[\s*(\[\s*"|\{\s*("|$))')
 _SPACYS = re.compile(r'\[\s*".*"cats"\s*:')
 _SIGNS = {"\t": "tsv", ",": "csv", ";": "csv", "|": "csv"}
 
@@ -64,14 +64,12 @@ def guess_format(
     first, second = [*filter(None, lines), "", ""][:2]
     if first.startswith(PREFIX):
         return "fasttext"
-    if _is_json(first):
+    if _is_json(first) or _JSON_LIST.match(first + second):
         return "jsonl"
     return _table_of(first, dict(like or {})) if second else None
 
 
 def _is_json(line: str) -> bool:
-    if _ONE_DOCUMENT.match(line):
-        return True
     try:
         return isinstance(json.loads(line), dict) or _SPACYS.match(line) is not None
     except (ValueError, RecursionError):

@@ -10,9 +10,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, cast
 
-__all__ = ["NotUtf8Error", "lines_of", "opened"]
+__all__ = ["LONGEST_LINE", "NotUtf8Error", "beginning_of", "lines_of", "opened", "pieces_of"]
 
 GZIP_MAGIC = b"\x1f\x8b"
+PIECE = 1 << 16  # bytes that are decoded at a time
 LONGEST_LINE = 64 << 20  # bytes; a file without line ends must not fill the memory
 _OTHER_ENCODINGS = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -51,12 +52,51 @@ def lines_of(path: Path, encoding: str | None = None) -> Iterator[str]:
                     )
                 yield _decode(line, path, number)
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise ValueError(
-            f"{path}, after line {number}: the gzip file is damaged ({error}); get it again."
-        ) from None
+        raise _damaged(path, f"line {number}", error) from None
     except OSError as error:
         error.filename = error.filename or str(path)  # reading names no file, opening does
         raise
+
+
+def pieces_of(path: Path, encoding: str | None = None) -> Iterator[str]:
+    """Yield a text file in pieces that are not too long, for what has no lines."""
+    decoder = codecs.getincrementaldecoder(_checked(encoding or "utf-8-sig"))()
+    n_read = 0
+    try:
+        with opened(path) as file:
+            while piece := file.read(PIECE):
+                if n_read == 0 and encoding is None:
+                    _refuse_other_encodings(path, piece)
+                n_read += len(piece)
+                text = decoder.decode(piece)
+                if "\0" in text:
+                    raise ValueError(f"{path}: holds a NUL; remove it.")
+                yield text
+            yield decoder.decode(b"", final=True)
+    except UnicodeError as error:
+        raise NotUtf8Error(
+            f"{path}, before byte {n_read:,}: not {encoding or 'UTF-8'} ({error}); say what it is "
+            "with --encoding, for example cp1252."
+        ) from None
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise _damaged(path, f"byte {n_read:,}", error) from None
+    except OSError as error:
+        error.filename = error.filename or str(path)
+        raise
+
+
+def beginning_of(path: Path, encoding: str | None = None) -> str:
+    """Return how a text file begins; what is wrong with it is said when it is read."""
+    codec = _checked(encoding or "utf-8-sig")
+    with opened(path) as file:
+        try:
+            return file.read(1024).decode(codec, errors="replace")
+        except (gzip.BadGzipFile, EOFError, zlib.error):
+            return ""
+
+
+def _damaged(path: Path, after: str, error: Exception) -> ValueError:
+    return ValueError(f"{path}, after {after}: the gzip file is damaged ({error}); get it again.")
 
 
 def _decode(line: bytes, path: Path, number: int) -> str:
@@ -90,8 +130,13 @@ def _decoded(file: IO[bytes], path: Path, encoding: str) -> Iterator[str]:
 
 
 def _is_utf8(encoding: str) -> bool:
+    return _checked(encoding) in ("utf-8", "utf-8-sig")
+
+
+def _checked(encoding: str) -> str:
+    """Return the name that Python has for an encoding."""
     try:
-        return codecs.lookup(encoding).name in ("utf-8", "utf-8-sig")
+        return codecs.lookup(encoding).name
     except LookupError:
         raise ValueError(
             f"the encoding {encoding!r} is not known; try utf-8, cp1252, latin-1 or utf-16."
