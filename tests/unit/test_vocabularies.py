@@ -110,6 +110,18 @@ def test_a_language_stands_for_its_regions_and_its_own_names_come_first(write):
     assert found == {"http://x/1": "colour", "http://x/2": "sidewalk"}
 
 
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("twice.csv", "uri,label\nhttp://x/1,car\nhttp://x/1,automobile\nhttp://x/1,car\n"),
+        ("twice.tsv", "<http://x/1>\tcar\n<http://x/1>\tautomobile\n<http://x/1>\tcar\n"),
+    ],
+)
+def test_a_second_name_of_a_concept_is_another_name_of_it(write, name, content):
+    (concept,) = read_vocabulary(write(name, content)).concepts.values()
+    assert (concept.name, concept.alternatives) == ("car", ("automobile",))
+
+
 def test_tables_are_read_by_their_columns(write):
     table = (
         "Notation;Pref Label;Synonyms;Broader;ID\n"

@@ -90,7 +90,7 @@ class _Gathered:
         if not name.strip():
             return
         if what == "prefLabel":
-            self._entry(uri).names.setdefault(language, name.strip())
+            self._entry(uri).add_name(language, name.strip())
         else:
             self._entry(uri).alternatives.setdefault(language, []).append(name.strip())
 

@@ -71,9 +71,9 @@ def _by_lines(path: Path) -> dict[str, Entry]:
         pair = uri_and_name(line)
         if pair is None:
             raise ValueError(f"{path}, line {number}: a URI, a tab and a name are expected.")
-        if pair[0] not in found:
-            notation = [cell.strip() for cell in line.split("\t")[2:3] if cell.strip()]
-            found[pair[0]] = Entry({NO_LANGUAGE: pair[1]}, notations=notation)
+        entry = found.setdefault(pair[0], Entry())
+        entry.add_name(NO_LANGUAGE, pair[1])
+        entry.notations += [cell.strip() for cell in line.split("\t")[2:3] if cell.strip()]
     return found
 
 
@@ -105,7 +105,7 @@ def _fill(entry: Entry, columns: Sequence[_Column], cells: Sequence[str]) -> Non
         if not cell.strip():
             continue
         if what == "name":
-            entry.names.setdefault(language, cell.strip())
+            entry.add_name(language, cell.strip())
         elif what == "alternatives":
             entry.alternatives.setdefault(language, []).extend(_several(cell))
         elif what == "notations":

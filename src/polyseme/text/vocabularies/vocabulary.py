@@ -35,6 +35,11 @@ class Entry:
     notations: list[str] = field(default_factory=list)
     broader: list[str] = field(default_factory=list)
 
+    def add_name(self, language: str, name: str) -> None:
+        """Prefer the first name of a language, and keep others as alternatives."""
+        if self.names.setdefault(language, name) != name:
+            self.alternatives.setdefault(language, []).append(name)
+
 
 class Concept(NamedTuple):
     """What a label is called, and what is broader.
