@@ -78,6 +78,29 @@ def test_a_file_dropped_on_another_view_changes_nothing(visit):
     expect(page.locator("#text")).to_have_value("")
 
 
+@pytest.mark.parametrize(
+    "content",
+    [b"%PDF-1.7 \xe2\xe3\xcf\xd3", b"PK\x03\x04\x14\x00", "Gef\xe4\xdf".encode("cp1252")],
+)
+def test_a_file_that_is_no_text_in_utf_8_is_refused_by_name(visit, content):
+    page = visit("try")
+    wrong = {"name": "scan.pdf", "mimeType": "application/pdf", "buffer": content}
+    page.locator("#files").set_input_files([wrong])
+    expect(page.get_by_role("alert")).to_contain_text("scan.pdf is not text in UTF-8")
+    expect(page.locator("#text")).to_have_value("")
+
+
+def test_an_empty_file_among_others_has_its_row_and_one_by_itself_is_refused(visit):
+    page = visit("try")
+    empty = {"name": "empty.txt", "mimeType": "text/plain", "buffer": b""}
+    full = {"name": "full.txt", "mimeType": "text/plain", "buffer": TEXT.encode()}
+    page.locator("#files").set_input_files([empty])
+    expect(page.get_by_role("alert")).to_contain_text("There is no text")
+    page.locator("#files").set_input_files([empty, full])
+    expect(page.get_by_role("heading", name="2 texts with their topics")).to_be_visible()
+    expect(page.get_by_role("row", name="empty.txt")).to_contain_text("none")
+
+
 def test_a_file_that_cannot_be_read_is_named(visit):
     page = visit("try")
     broken = {"name": "broken.json", "mimeType": "text/plain", "buffer": b"[1, 2"}

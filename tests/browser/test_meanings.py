@@ -72,6 +72,14 @@ def test_an_address_from_before_still_leads_to_its_topic(visit, store):
     expect(page.locator("#label h3")).to_have_text("tank")
 
 
+@pytest.mark.parametrize(("number", "sentence"), [("abc", "not the number"), ("9999", "no label")])
+def test_an_address_of_no_topic_is_said_to_be_so(visit, number, sentence):
+    page = visit(f"meanings/{number}")
+    expect(page.locator("#found a").nth(3)).to_be_visible()
+    expect(page.get_by_role("alert")).to_contain_text(sentence)
+    page.complaints.clear()  # of the number that the server does not know
+
+
 def test_what_told_meanings_apart_is_said_where_texts_have_one_topic_each(visit, store):
     page = visit("quality")
     altered(page, "**/v1/labels/*", lambda body: body.update(evidence="text"))

@@ -85,6 +85,20 @@ def suggesting(name):
     return {"model": "demo", "suggestions": [{"label": 0, "name": name, "score": 0.9}]}
 
 
+def test_where_asking_failed_nothing_is_said_of_topics(visit):
+    page = visit("try")
+    detail = {"status": 413, "json": {"detail": "This is too long."}}
+    page.route("**/v1/suggest", lambda route: route.fulfill(**detail))
+    page.locator("#text").fill("A text.")
+    expect(page.get_by_role("alert")).to_contain_text("This is too long.")
+    expect(page.locator("#suggestions")).to_contain_text("The message above says why")
+    page.unroute("**/v1/suggest")
+    page.locator("#text").fill(TEXT)
+    expect(page.get_by_role("alert")).to_be_hidden()
+    expect(suggestion(page, "tank")).to_be_visible()
+    page.complaints.clear()  # of the answer that was too long
+
+
 def test_names_are_never_read_as_markup(visit):
     page = visit("try")
     name = "<img src=x onerror=alert(1)>"

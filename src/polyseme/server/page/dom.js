@@ -1,6 +1,7 @@
 // Elements are made here. Strings become text nodes, so nothing that a model or a user says is markup.
 
 const SVG = "http://www.w3.org/2000/svg";
+const LONG_NAME = 80; // chips may not have room for all of it
 
 function fill(element, attributes, children) {
   for (const [name, value] of Object.entries(attributes)) {
@@ -51,7 +52,7 @@ export function bar(share) {
 }
 
 export const topicChip = ({ label, name }, kind = "") =>
-  make("a", { class: `chip ${kind}`, href: `#meanings/${label}` }, name);
+  make("a", { class: `chip ${kind}`, href: `#meanings/${label}`, title: name?.length > LONG_NAME ? name : null }, name);
 
 // Topics without a name that says something wait behind a button, unless there are no others.
 export function topicList(labels, kind = () => "") {

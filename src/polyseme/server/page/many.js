@@ -44,7 +44,7 @@ function take(files) {
     const texts = (await Promise.all(files.map(textsOf))).flat();
     if (!isCurrent()) return;
     tell.clearProblem();
-    if (texts.length === 0) throw new Error("There is no text in these files.");
+    if (texts.every(({ text }) => text.trim() === "")) throw new Error("There is no text in these files.");
     if (texts.length === 1) {
       find("many").hidden = true;
       tell.useText(texts[0].text);

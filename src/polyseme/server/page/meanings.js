@@ -16,7 +16,10 @@ export function begin(told) {
     find("label").replaceChildren();
     tell.showProblem(error);
   });
-  find("query").addEventListener("input", debounced(() => search(null)));
+  find("query").addEventListener("input", debounced(() => {
+    tell.clearProblem();
+    search(null);
+  }));
 }
 
 export function forget() {
@@ -46,7 +49,6 @@ function search(onFound) {
     const answer = await get("labels", { query, order, limit: 40 }, signal);
     if (!isCurrent()) return;
     searched = query;
-    tell.clearProblem();
     find("found-heading").textContent =
       { ambiguity: "Most ambiguous", documents: "Most frequent", best: "Found" }[order];
     find("found-help").textContent = query === "" ? helpSentence() : "";

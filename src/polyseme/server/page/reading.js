@@ -5,11 +5,23 @@ const ID_NAMES = ["id", "identifier", "key", "number", "doi", "url"];
 
 // Return { id, text } for each text of a file.
 export async function textsOf(file) {
-  const content = await file.text();
+  const content = await decoded(file);
   const ending = file.name.slice(file.name.lastIndexOf(".") + 1).toLowerCase();
   if (ending === "csv" || ending === "tsv") return fromTable(table(content, ending === "tsv" ? "\t" : separator(content)), file.name);
   if (["json", "jsonl", "ndjson"].includes(ending)) return fromObjects(objects(content, file.name), file.name);
-  return content.trim() === "" ? [] : [{ id: file.name, text: content }];
+  return [{ id: file.name, text: content }];
+}
+
+// A scan, a document of Word or a table in another encoding would give topics of nonsense.
+async function decoded(file) {
+  const bytes = await file.arrayBuffer();
+  try {
+    const content = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+    if (!content.includes("\0")) return content;
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+  }
+  throw new Error(`${file.name} is not text in UTF-8: save it as that, as .txt, .csv, .tsv, .json or .jsonl.`);
 }
 
 const separator = (content) => {
@@ -24,7 +36,7 @@ function table(content, between) {
     row.push(cell);
     cell = "";
   };
-  for (let i = content.charCodeAt(0) === 0xfeff ? 1 : 0; i < content.length; i += 1) {
+  for (let i = 0; i < content.length; i += 1) {
     const letter = content[i];
     if (isQuoted) {
       if (letter !== '"') cell += letter;
@@ -56,7 +68,7 @@ function objects(content, name) {
   if (trimmed === "") return [];
   try {
     const found = trimmed.startsWith("[") ? JSON.parse(trimmed) : trimmed.split(/\r?\n/).filter(Boolean).map((line) => JSON.parse(line));
-    return found.map((one) => (typeof one === "string" ? { text: one } : one));
+    return found.map((one) => (typeof one === "string" ? { text: one } : { ...one }));
   } catch {
     throw new Error(`${name} is neither a list in JSON nor one object per line.`);
   }
@@ -69,7 +81,7 @@ function fromObjects(found, name) {
   const longest = () => keys.reduce((best, key) => (length(found, key) > length(found, best) ? key : best), keys[0]);
   const textKey = called(TEXT_NAMES) ?? longest(), idKey = called(ID_NAMES);
   if (textKey === undefined) throw new Error(`${name} has no column of texts.`);
-  return found.map((one, i) => ({ id: idKey === undefined ? `${name}:${i + 1}` : String(one[idKey]), text: String(one[textKey] ?? "") }));
+  return found.map((one, i) => ({ id: String(one[idKey] ?? `${name}:${i + 1}`), text: String(one[textKey] ?? "") }));
 }
 
 const length = (found, key) => found.slice(0, 50).reduce((sum, one) => sum + String(one[key] ?? "").length, 0);

@@ -48,7 +48,7 @@ export function topicTable(labels) {
       else delete head.dataset.order;
     });
     body.replaceChildren(...found.slice(0, nShown).map((row) => make("tr", {},
-      make("th", { scope: "row" }, make("a", { href: `#meanings/${row.label}` }, row.name)),
+      make("th", { scope: "row" }, make("a", { class: "name", href: `#meanings/${row.label}` }, row.name)),
       COLUMNS.slice(1).map(({ key, isShare, kind = "" }) => make("td", { class: kind },
         row[key] === null ? "–" : isShare ? percent(row[key]) : row[key].toLocaleString("en"))))));
     said.textContent = `${count(found.length, "topic")}${found.length > nShown ? `, ${nShown} shown` : ""}`;

@@ -14,12 +14,13 @@ const COPIES = {
   URIs: (shown) => shown.map((one) => one.uri ?? one.name).join("\n"), // only where topics have some
   JSON: (shown) => JSON.stringify(shown, null, 2),
 };
-let tell, suggest, all = [], nKnown = null, picked = null;
+let tell, suggest, all = [], nKnown = null, picked = null; // all is null if asking failed
 
 export function begin(told) {
   tell = told;
   const run = latestOnly((error) => {
-    setSuggestions([]);
+    nKnown = null;
+    setSuggestions(null);
     tell.showProblem(error);
   });
   suggest = () => run(ask);
@@ -119,7 +120,7 @@ function setSuggestions(found) {
   showSuggestions();
 }
 
-const shown = () => all.filter((one) => !chosen.hasProbabilities || Math.round(100 * one.score) >= Math.round(100 * threshold())).slice(0, MOST_SHOWN);
+const shown = () => (all ?? []).filter((one) => !chosen.hasProbabilities || Math.round(100 * one.score) >= Math.round(100 * threshold())).slice(0, MOST_SHOWN);
 
 function showSuggestions() {
   const text = find("text").value, likely = shown();
@@ -141,6 +142,7 @@ function showSuggestions() {
 function emptySentence(text) {
   if (text.trim() === "") return "Topics appear here as you type.";
   if (nKnown === 0) return "No known word: the model has learned none of the words of this text, so it has nothing to go by.";
+  if (all === null) return "The message above says why there are no topics.";
   const best = all[0];
   if (!best) return "No topic is likely.";
   return `No topic is at least ${percent(threshold())} likely. The best guess is “${best.name}”, ${percent(best.score)}.`;
