@@ -144,6 +144,7 @@ build/modules: FORCE
 	@find src -name '*.py' | sort | cmp -s - $@ || find src -name '*.py' | sort >$@
 
 $(VENV)/installed: $(VENV)/build-tools $(NATIVE) build/modules
+	@echo "Compiling the C++ core, which takes a few minutes, and installing polyseme ..."
 	$(BIN)/python $(PIP) install $(BUILD) -e '.[server]'
 	touch $@
 
