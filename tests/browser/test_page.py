@@ -27,6 +27,9 @@ def test_model_and_view_stand_in_the_address(visit):
     expect(page).to_have_url(re.compile(r"#map\?model=demo$"))
     page.go_back()
     expect(page.get_by_label("Model")).to_have_value("plain")
+    page = visit("map/99999?model=plain")
+    expect(page.get_by_role("alert")).to_contain_text("There is no such area")
+    expect(page).to_have_url(re.compile(r"#map\?model=plain$"))
 
 
 def test_the_footer_names_version_model_and_date_and_leads_to_the_api(visit):

@@ -76,7 +76,7 @@ export function show(argument) {
 async function showAreas(address, label, signal, isCurrent) {
   const target = placeAt(tree, address);
   if (target === null) {
-    history.replaceState(null, "", "#map");
+    history.replaceState(null, "", location.hash.replace(/^#map[^?]*/, "#map")); // the model stays
     await showAreas("", null, signal, isCurrent);
     throw new Error("There is no such area on the map.");
   }

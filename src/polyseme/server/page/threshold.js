@@ -7,8 +7,8 @@ const LEVELS = [0.2, 0.4, 0.6, 0.8]; // of F1
 
 export function thresholdCard({ threshold: own, by_threshold: curve }) {
   if (!own) return [];
-  const why = own.wanted_precision == null ? "chosen for the best F1" : `chosen for ${percent(own.wanted_precision)} precision`;
-  if (!curve) return [figures(own), make("p", { class: "quiet" }, `At the threshold of ${percent(own.threshold)}, ${why}.`)];
+  const name = `threshold, chosen for ${own.wanted_precision == null ? "the best F1" : `${percent(own.wanted_precision)} precision`}`;
+  if (!curve) return [figures(own, name)];
   // Of thresholds that nothing passes there is no precision.
   const last = Math.max(1, curve.recall.findLastIndex((recall) => recall > 0));
   const place = make("div");
@@ -20,7 +20,7 @@ export function thresholdCard({ threshold: own, by_threshold: curve }) {
     LEVELS.map((f1) => { const [x, y] = at(1, f1 / (2 - f1)); return text([x - 3, y - 4], "end", `F1 ${percent(f1)}`, "tight"); }),
     draw("path", { class: "curve", d: path(points) }), handle);
   const slider = make("input", { type: "range", min: 0, max: last, step: 1, id: "cut-at", "aria-label": "Threshold" });
-  const back = make("button", { type: "button", class: "bare", onclick: () => showOwn() }, `back to ${percent(own.threshold)}, ${why}`);
+  const back = make("button", { type: "button", class: "bare", onclick: () => showOwn() }, `back to ${percent(own.threshold)}`);
 
   const select = (i) => show(Object.fromEntries(Object.entries(curve).map(([name, column]) => [name, column[i]])), i);
   // The model's own threshold may lie between two steps of the slider.
@@ -31,7 +31,8 @@ export function thresholdCard({ threshold: own, by_threshold: curve }) {
     const [x, y] = at(row.recall, row.precision);
     handle.setAttribute("cx", x);
     handle.setAttribute("cy", y);
-    place.replaceChildren(figures(row));
+    place.replaceChildren(figures(row, row === own ? name : "threshold"));
+    back.style.visibility = row === own ? "hidden" : "";
   }
   const drag = (event) => {
     if (event.type === "pointermove" && event.buttons === 0) return;
@@ -49,10 +50,10 @@ export function thresholdCard({ threshold: own, by_threshold: curve }) {
     make("div", {}, picture))];
 }
 
-function figures({ threshold, precision, recall, f1, labels_per_document: n, without_label: without }) {
+function figures({ threshold, precision, recall, f1, labels_per_document: n, without_label: without }, name) {
   const big = (value, words) => make("div", { class: "big" }, make("strong", {}, value), make("span", {}, words));
   return make("div", { class: "figures", id: "figures" },
-    big(percent(threshold, Number.isInteger(Math.round(1e4 * threshold) / 100) ? 0 : 1), "threshold"), big(percent(f1, 1), "F1"), big(percent(precision, 1), "precision: suggested topics that are right"),
+    big(percent(threshold, Number.isInteger(Math.round(1e4 * threshold) / 100) ? 0 : 1), name), big(percent(f1, 1), "F1"), big(percent(precision, 1), "precision: suggested topics that are right"),
     big(percent(recall, 1), "recall: right topics that are found"), big(n.toFixed(1), "topics per text"),
     without === undefined ? null : big(percent(without, 1), "of the texts get no topic"));
 }
