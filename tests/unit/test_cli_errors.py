@@ -14,6 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 from polyseme import TextModel, XRLinear
+from polyseme.cli import main
 from polyseme.cli.errors import GroupWithPlainErrors, _sentence_of
 from polyseme.cli.predictions import print_out
 from polyseme.cli.report import described_cut
@@ -163,3 +164,13 @@ def test_a_threshold_that_is_not_as_precise_as_wanted_is_said():
     assert "21.5% of the documents get none." in said
     own = described_cut({**cut, "wanted_precision": 0.8, "n_labels_with_own": 1234})
     assert own.startswith("Thresholds of 1,234 labels, and 0.500 for all others (for 80% ")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "hint"),
+    [("trian", 'did you mean "train"?'), ("frobnicate", '"polyseme --help" lists all.')],
+)
+def test_a_wrong_command_is_answered_with_the_one_it_is_spelled_like(wrong, hint):
+    result = CliRunner().invoke(main, [wrong])
+    assert result.exit_code == 2
+    assert result.stderr == f'polyseme: there is no command "{wrong}"; {hint}\n'

@@ -56,6 +56,11 @@ def test_beginnings_of_words_are_answered_with_the_names_that_have_them():
         names.index("caf")
 
 
+def test_of_a_name_that_is_a_paragraph_the_answer_has_the_beginning():
+    with pytest.raises(ValueError, match=r"did you mean 'Pear x{75}…'$"):
+        Names.from_list(["Pear " + "x" * 9000]).index("pear")
+
+
 def test_an_unknown_name_is_answered_with_the_closest_ones():
     names = Names.from_list(["tank", "belt", "Apple", "apple tree", "python"])
     with pytest.raises(ValueError, match=r"no label named 'aple'; did you mean 'Apple'"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from importlib import import_module
 
 import click
@@ -45,6 +46,16 @@ class VerbsOnDemand(GroupWithPlainErrors):
         name = cmd_name.replace("-", "_")
         command: click.Command = getattr(import_module(f"polyseme.cli.{name}"), name)
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find a verb, or say which one is spelled like it."""
+        if args and args[0] not in VERBS and not args[0].startswith("-"):
+            near = difflib.get_close_matches(args[0], VERBS, n=1)
+            hint = f'did you mean "{near[0]}"?' if near else '"polyseme --help" lists all.'
+            raise ValueError(f'there is no command "{args[0]}"; {hint}')
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of verbs."""

@@ -29,7 +29,7 @@ def init(
 ) -> None:
     """Write a file with every setting of "train", explained, for --config.
 
-    FILE is polyseme.toml by default. Nothing in it is set yet.
+    FILE is polyseme.toml by default. It sets the method and nothing else yet.
     """
     text = config_text(method)
     if file.exists() and not force:

@@ -20,6 +20,11 @@ _MAX_COMPARED = 20_000
 _MAX_SHOWN = 80
 
 
+def _shown(name: str | int) -> str:
+    is_long = isinstance(name, str) and len(name) > _MAX_SHOWN
+    return repr(f"{str(name)[:_MAX_SHOWN]}…" if is_long else name)
+
+
 def name_of(names: Names | None, number: int) -> str | int:
     """Return the name of what has a number, or the number where there is no name."""
     # What a matcher makes of documents comes after the features that have names.
@@ -227,7 +232,7 @@ class Names(Sequence[str | int]):
             return self._position_of[name]
         except KeyError:
             pass
-        close = ", ".join(repr(other) for other in self._closest(str(name)))
+        close = ", ".join(_shown(other) for other in self._closest(str(name)))
         hint = f"; did you mean {close}?" if close else ""
         raise ValueError(f"no {noun} named {name!r}{hint}") from None
 
