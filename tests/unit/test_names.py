@@ -57,7 +57,7 @@ def test_beginnings_of_words_are_answered_with_the_names_that_have_them():
 
 
 def test_of_a_name_that_is_a_paragraph_the_answer_has_the_beginning():
-    with pytest.raises(ValueError, match=r"did you mean 'Pear x{75}…'$"):
+    with pytest.raises(ValueError, match=r"did you mean 'Pear x{75}…'\?$"):
         Names.from_list(["Pear " + "x" * 9000]).index("pear")
 
 
