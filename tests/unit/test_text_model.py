@@ -341,3 +341,19 @@ def test_parameters_are_checked_before_anything_is_read(parameters, sentence):
 
     with pytest.raises(ValueError, match=sentence):
         TextModel(**parameters).fit_records(texts())
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda model: TextModel().fit_records("new.csv"),
+        lambda model: TextModel().estimate_records("new.csv"),
+        lambda model: model.suggest_records("new.csv"),
+        lambda model: model.evaluate("new.csv"),
+        lambda model: model.update_records("new.csv"),
+        lambda model: model.update(["a"], [["x"]], old="new.csv"),
+    ],
+)
+def test_the_name_of_a_file_is_answered_with_what_opens_it(model, ask):
+    with pytest.raises(ValueError, match=r"give polyseme.text.open_corpus\('new.csv'\)"):
+        ask(model)

@@ -31,7 +31,7 @@ from polyseme.inputs.sparse_rows import SparsePattern, SparseRows
 from polyseme.partition.trees.given import LabelHierarchy
 from polyseme.suggestions import Suggestion
 from polyseme.text.calibration import Calibration
-from polyseme.text.corpora.records import Record
+from polyseme.text.corpora.records import Record, checked_records
 from polyseme.text.estimate import estimate_text_training
 from polyseme.text.examples import Examples
 from polyseme.text.features import TextFeatures
@@ -264,7 +264,7 @@ class TextModel(Suggesting, BaseEstimator):  # type: ignore[misc]
         With `choose`, it is given the classifier, and the features and labels of the documents
         that are not held out, and returns the classifier that is trained instead.
         """
-        return fit_text_model(self, records, label_names, choose, hierarchy)
+        return fit_text_model(self, checked_records(records), label_names, choose, hierarchy)
 
     def estimate_records(
         self,
@@ -280,6 +280,7 @@ class TextModel(Suggesting, BaseEstimator):  # type: ignore[misc]
         records, label_names, hierarchy
             As for `fit_records`.
         """
+        records = checked_records(records)
         return estimate_text_training(self, records, label_names=label_names, hierarchy=hierarchy)
 
     def update(

@@ -13,7 +13,7 @@ from polyseme.inputs.documents import Documents
 from polyseme.senses.explain import Explanation
 from polyseme.suggestions import Suggestion, as_frame, suggest
 from polyseme.text.calibration import Calibration
-from polyseme.text.corpora.records import Record
+from polyseme.text.corpora.records import Record, checked_records
 from polyseme.text.explaining import explain_text
 from polyseme.text.features import TextFeatures
 from polyseme.text.known_labels import KnownLabels
@@ -115,7 +115,8 @@ class Suggesting(KnownLabels):
             Also for documents without labels; `polyseme.text.write_predictions` writes them.
         """
         how: dict[str, Any] = {"limit": limit, "threshold": threshold, "at_least": at_least}
-        return predict_batches(lambda texts: self.suggest(texts, **how), batches_of(records))
+        batches = batches_of(checked_records(records))
+        return predict_batches(lambda texts: self.suggest(texts, **how), batches)
 
     def suggest_frame(
         self, texts: Sequence[str], limit: int = 10, threshold: float | None = None
@@ -186,7 +187,7 @@ class Suggesting(KnownLabels):
             found. Of a model without probabilities there is no ``reliability``, and a
             ``threshold`` only if one is given.
         """
-        return evaluate_records(self, records, threshold, a, b)
+        return evaluate_records(self, checked_records(records), threshold, a, b)
 
     @property
     def has_probabilities(self) -> bool:

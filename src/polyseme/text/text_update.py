@@ -18,7 +18,7 @@ from polyseme.inputs.names import Names
 from polyseme.inputs.sparse_rows import SparsePattern
 from polyseme.machine.progress import Progress
 from polyseme.senses.describe import senses_in
-from polyseme.text.corpora.records import Record
+from polyseme.text.corpora.records import Record, checked_records
 from polyseme.text.examples import Examples, first_of_each, meanings_of, surest_pairs
 from polyseme.text.features import TextFeatures, in_batches
 from polyseme.text.problem import RowBuffer, held_out_last
@@ -49,6 +49,8 @@ def update_text_model(
     if not hasattr(model, "classifier_"):
         raise ValueError("the model is not trained yet; call fit before update.")
     check_can_be_updated(model.classifier_)  # before anything is read
+    for given in (records, () if old is None else old):
+        checked_records(given)
     if iter(records) is records:
         raise ValueError(
             "the new texts can be walked through only once, but two passes are needed; give a "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -14,6 +15,7 @@ from polyseme.inputs.excerpts import excerpt
 __all__ = [
     "Corpus",
     "Record",
+    "checked_records",
     "guess_separator",
     "name_with_comma",
     "separator_in",
@@ -66,6 +68,16 @@ class Corpus(Protocol):
     def __iter__(self) -> Iterator[Record]:
         """Start at the first document."""
         ...
+
+
+def checked_records(records: Iterable[Record]) -> Iterable[Record]:
+    """Refuse the name of a file, which `polyseme.text.open_corpus` has to open first."""
+    if isinstance(records, str | os.PathLike):
+        raise ValueError(
+            "records are documents, not the name of a file; give "
+            f"polyseme.text.open_corpus({os.fspath(records)!r})."
+        )
+    return records
 
 
 def split_labels(value: Any, separator: str | None) -> tuple[str, ...]:
