@@ -10,6 +10,7 @@ from fastapi import APIRouter
 from starlette.responses import Response
 
 import polyseme
+from polyseme.machine.quantities import counted
 from polyseme.server import schemas
 from polyseme.server.problems import Problem
 from polyseme.server.served_model import ServedModel
@@ -60,7 +61,8 @@ def _updated(served: ServedModel, documents: list[schemas.ReviewedDocument]) -> 
     except ValueError as error:
         raise Problem(422, str(error)) from None
     model.save(served.path)
-    log.info("model %s has learned %d reviewed documents", served.name, done.n_documents)
+    learned = counted(done.n_documents, "reviewed document")
+    log.info("model %s has learned %s", served.name, learned)
     return {
         "n_documents": done.n_documents,
         "n_labels": done.n_labels,
