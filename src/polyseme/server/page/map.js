@@ -200,7 +200,7 @@ function search({ goes = false } = {}) {
     gone = null;
     find("map-hits").hidden = false;
     find("map-hits").replaceChildren(...labels.map((one) => make("button", { type: "button", onclick: () => goToTopic(one.label) },
-      make("span", {}, one.name), make("span", { class: "quiet" }, one.n_senses > 1 ? count(one.n_senses, "meaning") : count(one.n_documents, "text")))),
+      make("span", { class: "name" }, one.name), make("span", { class: "quiet" }, one.n_senses > 1 ? count(one.n_senses, "meaning") : count(one.n_documents, "text")))),
     ...(labels.length ? [] : [make("p", { class: "quiet" }, `No topic has “${query}” in its name.`)]));
   });
 }
