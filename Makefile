@@ -144,7 +144,7 @@ build/modules: FORCE
 	@find src -name '*.py' | sort | cmp -s - $@ || find src -name '*.py' | sort >$@
 
 $(VENV)/installed: $(VENV)/build-tools $(NATIVE) build/modules
-	@echo "Compiling the C++ core, which takes a few minutes, and installing polyseme ..."
+	@echo "Installing polyseme; the first time, compiling its C++ core takes a few minutes ..."
 	$(BIN)/python $(PIP) install $(BUILD) -e '.[server]'
 	touch $@
 
