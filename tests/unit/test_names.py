@@ -117,6 +117,19 @@ def test_a_number_or_a_name_gives_the_number(given):
     assert number_of(given, Names.from_list(["a", "b"]), 2) == 1
 
 
+def test_a_name_that_several_labels_have_is_answered_with_their_numbers():
+    names = Names.from_list(["Mercury", "tank", "Mercury", "Mercury (planet)"])
+    with pytest.raises(
+        ValueError, match=r"^2 labels are called 'Mercury', with the numbers 0, 2;"
+    ):
+        number_of("Mercury", names, 4)
+    sentence = r"fits 2 labels, 'Mercury' \(0\), 'Mercury' \(2\); give one by its number"
+    with pytest.raises(ValueError, match=sentence):
+        number_of("mercury", names, 4)
+    assert [number_of(given, names, 4) for given in ("tank", 2, "2")] == [1, 2, 2]
+    assert number_of("Mercury", names, 4, noun="feature", hints=False) == 0
+
+
 def test_a_name_that_looks_like_a_number_is_a_name_first():
     names = Names.from_list(["1", "0"])
     assert [number_of(name, names, 2) for name in ("0", "1", 0, 1)] == [1, 0, 0, 1]

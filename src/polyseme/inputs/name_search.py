@@ -129,11 +129,17 @@ class NameSearch:
         meant = sorted(hit.owner for hit in hits if merit(hit) == best)
         if len(meant) == 1:
             return meant[0]
-        shortest = sorted((str(self._names[i]) for i in meant), key=len)[:N_LISTED]
-        named = ", ".join(map(repr, shortest))
+        shortest = sorted(meant, key=lambda i: len(str(self._names[i])))[:N_LISTED]
+        names = [str(self._names[i]) for i in shortest]
         such_as = "" if len(meant) <= N_LISTED else "such as "
+        how = "in full"
+        shown = [repr(name) for name in names]
+        if len(set(names)) < len(names):
+            how = "by its number"
+            shown = [f"{name} ({i})" for name, i in zip(shown, shortest, strict=True)]
         raise ValueError(
-            f"{query[:80]!r} fits {len(meant):,} {noun}s, {such_as}{named}; give one in full"
+            f"{query[:80]!r} fits {len(meant):,} {noun}s, {such_as}{', '.join(shown)}; "
+            f"give one {how}"
         )
 
     def _lines_with(self, needles: Iterable[str]) -> Iterator[int]:

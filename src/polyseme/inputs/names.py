@@ -11,7 +11,7 @@ from typing import Any, overload
 import numpy as np
 import numpy.typing as npt
 
-from polyseme.inputs.name_search import NameSearch, folded
+from polyseme.inputs.name_search import N_LISTED, NameSearch, folded
 
 __all__ = ["Names", "name_of", "number_of"]
 
@@ -67,6 +67,15 @@ def number_of(
     if isinstance(name, bool) or not isinstance(name, str | int | np.integer):
         raise ValueError(f"a {noun} is given by name or number, not as {name!r:.80}")
     if names is not None and name in names:
+        alike = names.positions(name) if hints else []
+        if len(alike) > 1:
+            some = ", ".join(map(str, alike[:N_LISTED])) + (
+                " ..." if len(alike) > N_LISTED else ""
+            )
+            raise ValueError(
+                f"{len(alike):,} {noun}s are called {_shown(name)}, with the numbers {some}; "
+                "give one by its number"
+            )
         return names.index(name)
     if isinstance(name, str) and not (name.isascii() and name.isdecimal() and len(name) < 20):
         if names is None:
@@ -201,12 +210,24 @@ class Names(Sequence[str | int]):
         shown = ", ".join(f"{name!r:.40}" for name in self[:3])
         return f"Names([{shown}{', ...' if len(self) > 3 else ''}], n_names={len(self)})"
 
-    @cached_property
+    @property
     def _position_of(self) -> dict[str | int, int]:
-        positions: dict[str | int, int] = {}
+        return self._firsts_and_repeated[0]
+
+    @cached_property
+    def _firsts_and_repeated(self) -> tuple[dict[str | int, int], dict[str | int, list[int]]]:
+        firsts: dict[str | int, int] = {}
+        repeated: dict[str | int, list[int]] = {}
         for position, name in enumerate(self):
-            positions.setdefault(name, position)
-        return positions
+            first = firsts.setdefault(name, position)
+            if first != position:
+                repeated.setdefault(name, [first]).append(position)
+        return firsts, repeated
+
+    def positions(self, name: str | int) -> list[int]:
+        """Return all positions of a name, of which two things may have the same."""
+        firsts, repeated = self._firsts_and_repeated
+        return repeated.get(name) or ([firsts[name]] if name in firsts else [])
 
     @cached_property
     def search(self) -> NameSearch:
