@@ -125,6 +125,7 @@ def test_a_text_that_is_too_long_is_refused(store):
         ):
             refused = client.post(f"/v1/{path}", json=body)
             assert "more than 10 characters" in assert_problem(refused, 413)
+        assert assert_problem(refused, 413).startswith("Document 1: ")
 
 
 def test_a_batch_that_is_too_large_is_refused(store):

@@ -78,15 +78,21 @@ def _add_suggesting(routes: APIRouter, service: Service) -> None:
         """Suggest labels for several documents."""
         served = service.model(request.model)
         service.check_threshold(served, request.threshold)
-        texts, features = request.texts or [], request.features or []
-        if len(texts) + len(features) > service.settings.max_batch:
+        given: list[tuple[str | None, Any]] = [(text, None) for text in request.texts or []]
+        given += [(None, row) for row in request.features or []]
+        if len(given) > service.settings.max_batch:
             most = service.settings.max_batch
             raise Problem(413, f"A batch has at most {most:,} documents; send several batches.")
 
         def prepare() -> list[Question]:
-            documents = [service.document(served, text, None) for text in texts]
-            documents += [service.document(served, None, row) for row in features]
-            return [Question(one, request.limit, request.threshold) for one in documents]
+            questions = []
+            for place, (text, row) in enumerate(given):
+                try:
+                    document = service.document(served, text, row)
+                except Problem as problem:
+                    raise Problem(problem.status, f"Document {place}: {problem.detail}") from None
+                questions.append(Question(document, request.limit, request.threshold))
+            return questions
 
         questions = await service.run(prepare)
         results = []
