@@ -18,6 +18,7 @@ from benchmarks import (
     figures_of_ordering,
     figures_of_senses,
     figures_of_serving,
+    figures_of_trees,
 )
 from benchmarks.recorded import DATA, ROOT, markdown, recorded
 from benchmarks.report import COLUMNS
@@ -38,6 +39,7 @@ PAGES = (
     "docs/senses.md",
     "docs/serving.md",
     "docs/text.md",
+    "docs/trees.md",
     "docs/serving.md",
     "benchmarks/README.md",
 )
@@ -298,7 +300,7 @@ def frames() -> str:
     said = (
         f"A moving cloud of {found['topics']:,} topics in a window "
         f"of {found['screen']['width']:,} pixels, in Chromium without a graphics card "
-        "on a busy machine (`python -m benchmarks.frames`):"
+        "(`python -m benchmarks.frames`):"
     )
     return f"{fill(said, 116)}\n\n{markdown(head, rows)}"
 
@@ -323,6 +325,7 @@ BLOCKS: dict[str, Callable[[], str]] = {
     **figures_of_networks.BLOCKS,
     **figures_of_ordering.BLOCKS,
     **figures_of_serving.BLOCKS,
+    **figures_of_trees.BLOCKS,
 }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 
 import numpy as np
@@ -56,12 +56,16 @@ def seconds(found: Results, method: str) -> str:
 
 
 def beside_one_another(
-    experiment: str, head: str, rows: Mapping[str, str], cell: Callable[[Results, str], str]
+    experiment: str,
+    head: str,
+    rows: Mapping[str, str],
+    cell: Callable[[Results, str], str],
+    data: Sequence[str] = DATA,
 ) -> str:
     """Return a table with a column for each data set, of one cell per method."""
-    found = [results(experiment, data) for data in DATA]
+    found = [results(experiment, one) for one in data]
     body = [[title, *(cell(of, method) for of in found)] for title, method in rows.items()]
-    return markdown([head, *DATA], body)
+    return markdown([head, *data], body)
 
 
 def linear() -> str:

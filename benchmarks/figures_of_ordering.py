@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from benchmarks.figures_of_experiments import beside_one_another, precisions
+from benchmarks.recorded import DATA
 from polyseme.experiments.cells import Results
 
 __all__ = ["BLOCKS"]
+
+ALSO_METAMATH = (*DATA, "metamath")
 
 
 def _both(of: Results, method: str) -> str:
@@ -24,13 +27,21 @@ def ordering() -> str:
         "learned, rows of both": "learned, rows of both",
         "learned, leaves of 200": "learned, leaves of 200",
     }
-    return beside_one_another("ordering", "", methods, _both)
+    return beside_one_another("ordering", "", methods, _both, ALSO_METAMATH)
+
+
+def costs() -> str:
+    """Show what C does, and what the one does that the data choose."""
+    methods = {f"C = {value:g}": f"learned, C {value:g}" for value in (0.5, 1, 2)}
+    methods["chosen from the data"] = "learned"
+    return beside_one_another("ordering", "", methods, _both, ALSO_METAMATH)
 
 
 def favour_rare() -> str:
     """Show what rare labels gain where they are favoured, and what that costs."""
     others = {f"{share:g}": f"learned, favour_rare {share}" for share in (0.25, 0.5, 1.0)}
-    return beside_one_another("ordering", "", {"0": "learned", **others}, _both)
+    methods = {"0": "learned", **others}
+    return beside_one_another("ordering", "", methods, _both, ALSO_METAMATH)
 
 
 def names_in_texts() -> str:
@@ -39,4 +50,9 @@ def names_in_texts() -> str:
     return beside_one_another("names-in-texts", "", methods, _both)
 
 
-BLOCKS = {"ordering": ordering, "favour-rare": favour_rare, "names-in-texts": names_in_texts}
+BLOCKS = {
+    "ordering": ordering,
+    "costs": costs,
+    "favour-rare": favour_rare,
+    "names-in-texts": names_in_texts,
+}

@@ -227,5 +227,25 @@ def test_names_are_told_to_one_of_two_models_of_texts(problem):
     assert figures["without names"]["hits"] != of_matrices["hits"]
 
 
+def test_trees_are_measured_with_the_shape_of_their_levels(problem):
+    found = {}
+    for name, method in methods_of("trees", problem).items():
+        method = replace(method, parameters={**method.parameters, "max_leaf_size": 4})
+        found[name] = method.run(problem, method, 0)
+    assert set(found) == {"balanced", "k-means", "bonsai", "huffman", "random"}
+    assert found["balanced"]["tree_levels"] == found["random"]["tree_levels"]
+    assert found["balanced"]["hits"] != found["random"]["hits"]
+    for figures in found.values():
+        assert figures["tree_levels"] == sorted(figures["tree_levels"])
+        assert figures["largest_cluster"] * figures["tree_levels"][-1] >= problem.n_labels
+
+
+def test_forests_differ_by_what_labels_are_compared_by_alone(problem):
+    settings = [dict(method.parameters) for method in methods_of("forests", problem).values()]
+    compared_by = [one.pop("tree_features") for one in settings]
+    assert len(set(compared_by)) == len(settings)
+    assert all(one == settings[0] for one in settings)
+
+
 def _rows(Y):
     return np.split(Y.indices, Y.indptr[1:-1])

@@ -83,6 +83,7 @@ MODULES = (
     "ordering",
     "names_in_texts",
     "edges",
+    "trees",
 )
 
 

@@ -28,6 +28,7 @@ NO_NUMBERS: dict[str, type] = {
     "examples": list,
     "reliability": list,
     "n_senses": dict,
+    "tree_levels": list,
 }
 
 

@@ -87,7 +87,9 @@ def _by_tempered() -> LabelOrdering:
 
 def _methods(problem: Problem) -> list[Method]:
     others: dict[str, dict[str, Any]] = {
+        "C 0.5": {"C": 0.5},
         "C 1": {"C": 1.0},
+        "C 2": {"C": 2.0},
         "copies 2": {"copies": 2},
         "rows of both": {"training_rows": "both"},
         "leaves of 200": {"max_leaf_size": 200},
