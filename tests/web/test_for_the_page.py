@@ -110,5 +110,7 @@ def test_what_cannot_be_learned_is_refused_in_a_sentence(taught):
         document = {"text": TEXT, "labels": ["tank"]}
         answer = client.post("/v1/update", json={"documents": [document], "model": "forgets"})
         assert "--keep-data" in assert_problem(answer, 409)
+        update = get(client, "/openapi.json")["paths"]["/v1/update"]["post"]
+        assert {"200", "409", "413", "422"} <= set(update["responses"])
         for wrong in ({"documents": []}, {"documents": [{"text": TEXT, "labels": []}]}):
             assert_problem(client.post("/v1/update", json=wrong), 422)

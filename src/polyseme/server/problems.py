@@ -12,7 +12,13 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-__all__ = ["PROBLEM_RESPONSES", "Problem", "add_problem_handlers", "problem_response"]
+__all__ = [
+    "PROBLEM_RESPONSES",
+    "Problem",
+    "add_problem_handlers",
+    "described",
+    "problem_response",
+]
 
 PROBLEM_TYPE = "application/problem+json"
 
@@ -109,20 +115,27 @@ _MEANINGS = {
     422: "A value is not as it should be.",
     503: "Too many requests are under way; try again.",
 }
-PROBLEM_RESPONSES: dict[int | str, dict[str, Any]] = {
-    status: {
-        "description": meaning,
-        "content": {
-            PROBLEM_TYPE: {
-                "schema": _SCHEMA,
-                "example": {
-                    "type": "about:blank",
-                    "title": HTTPStatus(status).phrase,
-                    "status": status,
-                    "detail": meaning,
-                },
-            }
-        },
+
+
+def described(meanings: Mapping[int, str]) -> dict[int | str, dict[str, Any]]:
+    """Return what OpenAPI says of errors, by status."""
+    return {
+        status: {
+            "description": meaning,
+            "content": {
+                PROBLEM_TYPE: {
+                    "schema": _SCHEMA,
+                    "example": {
+                        "type": "about:blank",
+                        "title": HTTPStatus(status).phrase,
+                        "status": status,
+                        "detail": meaning,
+                    },
+                }
+            },
+        }
+        for status, meaning in meanings.items()
     }
-    for status, meaning in _MEANINGS.items()
-}
+
+
+PROBLEM_RESPONSES = described(_MEANINGS)

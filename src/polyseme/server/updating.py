@@ -12,7 +12,7 @@ from starlette.responses import Response
 import polyseme
 from polyseme.machine.quantities import counted
 from polyseme.server import schemas
-from polyseme.server.problems import Problem
+from polyseme.server.problems import Problem, described
 from polyseme.server.served_model import ServedModel
 from polyseme.server.service import Service, json_response
 
@@ -25,7 +25,12 @@ def add_updating(routes: APIRouter, service: Service) -> None:
     """Add the endpoint that takes reviewed documents."""
     one_at_a_time = threading.Lock()
 
-    @routes.post("/update", response_model=schemas.UpdateResponse, tags=["models"])
+    @routes.post(
+        "/update",
+        response_model=schemas.UpdateResponse,
+        responses=described({409: "The model cannot learn documents, or is learning others."}),
+        tags=["models"],
+    )
     async def update(request: schemas.UpdateRequest) -> Response:
         """Let a model learn reviewed documents, and save it in its place.
 
