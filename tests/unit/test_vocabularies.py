@@ -108,6 +108,8 @@ def test_a_language_stands_for_its_regions_and_its_own_names_come_first(write):
     table = "uri,label_en-us,label_en\nhttp://x/1,color,colour\nhttp://x/2,sidewalk,\n"
     found = read_vocabulary(write("v.csv", table), ["en"])
     assert found == {"http://x/1": "colour", "http://x/2": "sidewalk"}
+    found = read_vocabulary(write("v.csv", table), ["en-GB"])  # which it does not have
+    assert found == {"http://x/1": "colour"}
 
 
 @pytest.mark.parametrize(

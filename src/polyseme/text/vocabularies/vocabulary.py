@@ -212,8 +212,12 @@ def _chosen(languages: Counter[str], wanted: Sequence[str], source: object) -> t
         return (*sorted(tagged, key=lambda language: -languages[language])[:1], NO_LANGUAGE)
     found: list[str] = []
     for language in (one.strip().lower().replace("_", "-") for one in wanted):
-        exact = [tag for tag in tagged if tag.lower() == language]
-        found += exact + [tag for tag in tagged if tag.lower().startswith(f"{language}-")]
+        of_it = [tag for tag in tagged if tag.lower() == language]
+        of_it += [tag for tag in tagged if tag.lower().startswith(f"{language}-")]
+        while not of_it and "-" in language:  # where there is no de-AT, de will do
+            language = language.rpartition("-")[0]
+            of_it = [tag for tag in tagged if tag.lower() == language]
+        found += of_it
     if not found:
         has = f"it has {_listed(languages)}" if tagged else "its names have no language"
         raise ValueError(f"{source} has no names in {', '.join(wanted)}; {has} (--language).")
