@@ -35,6 +35,7 @@ PAGES = (
     "docs/nearest.md",
     "docs/ordering.md",
     "docs/neural.md",
+    "docs/adapters.md",
     "docs/attention.md",
     "docs/senses.md",
     "docs/serving.md",
@@ -284,6 +285,20 @@ def one_vs_rest() -> str:
     return markdown(["", "train s", "P@1", "P@3", "P@5"], rows)
 
 
+def penalties() -> str:
+    """Show what the two penalties of one-vs-rest take and find."""
+    rows = []
+    for data in reversed(DATA):
+        found = recorded(f"benchmarks/results/penalties-{data}.json")
+        for name, row in found["rows"].items():
+            all_labels = row["train_s"] * found["n_labels"] / found["n_drawn"]
+            figures = [f"{row[key]:.2f}" for key in row if "@" in key]
+            took = [f"{row['train_s']:.1f}", f"{all_labels:.0f}", f"{row['n_weights']:,}"]
+            rows.append([data, name, *took, *figures])
+    measures = [f"{measure}@{k}" for measure in ("P", "PSP") for k in (1, 3, 5)]
+    return markdown(["data", "penalty", "train s", "all labels", "weights", *measures], rows)
+
+
 def frames() -> str:
     """How fast the cloud of the page is drawn."""
     found = recorded("benchmarks/results/frames.json")
@@ -307,6 +322,7 @@ def frames() -> str:
 
 BLOCKS: dict[str, Callable[[], str]] = {
     "frames": frames,
+    "penalties": penalties,
     "in-short": in_short,
     "accuracy": accuracy,
     "more-accuracy": more_accuracy,

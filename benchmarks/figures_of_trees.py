@@ -1,4 +1,4 @@
-"""Tables of docs/trees.md, from experiments/results; `benchmarks.figures` writes them."""
+"""Tables of docs/trees.md and docs/adapters.md, from experiments/results."""
 
 from __future__ import annotations
 
@@ -31,4 +31,14 @@ def forests() -> str:
     return beside_one_another("forests", "`tree_features`", methods, precisions)
 
 
-BLOCKS = {"trees": trees, "forests": forests}
+def expanded() -> str:
+    """Show what columns per slot do for a model that knows no clusters."""
+    methods = {
+        "plain `XRLinear`": "plain",
+        "the same in `ExpandedLabels`, without knowing the clusters": "own documents",
+        'the same with `positives="all"`': "all documents",
+    }
+    return beside_one_another("expanded-labels", "P@1 / 3 / 5", methods, precisions)
+
+
+BLOCKS = {"trees": trees, "forests": forests, "expanded-labels": expanded}

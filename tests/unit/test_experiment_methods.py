@@ -247,5 +247,25 @@ def test_forests_differ_by_what_labels_are_compared_by_alone(problem):
     assert all(one == settings[0] for one in settings)
 
 
+def test_a_model_that_knows_no_clusters_is_trained_with_a_column_per_slot(problem, monkeypatch):
+    trained = []
+
+    class Counted(XRLinear):
+        def fit(self, X, Y, **more):
+            trained.append((Y.shape[1], Y.nnz))
+            return super().fit(X, Y, **more)
+
+    monkeypatch.setattr(
+        Problem, "estimator", lambda problem, parameters, seed=0: Counted(**SMALL, verbose=0)
+    )
+    methods = methods_of("expanded-labels", problem)
+    assert list(methods) == ["plain", "own documents", "all documents"]
+    for method in methods.values():
+        assert method.run(problem, method, 0)["P@1"] > 50
+    (n_labels, n_pairs), own, everything = trained
+    assert n_labels == problem.n_labels < own[0] == everything[0]
+    assert n_pairs <= own[1] < everything[1]
+
+
 def _rows(Y):
     return np.split(Y.indices, Y.indptr[1:-1])

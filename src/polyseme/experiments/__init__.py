@@ -84,6 +84,7 @@ MODULES = (
     "names_in_texts",
     "edges",
     "trees",
+    "expanded",
 )
 
 
