@@ -264,7 +264,8 @@ def test_a_model_that_knows_no_clusters_is_trained_with_a_column_per_slot(proble
         assert method.run(problem, method, 0)["P@1"] > 50
     (n_labels, n_pairs), own, everything = trained
     assert n_labels == problem.n_labels < own[0] == everything[0]
-    assert n_pairs <= own[1] < everything[1]
+    # A beam of few clusters reaches both places of nearly every document here.
+    assert n_pairs < own[1] <= everything[1]
 
 
 def _rows(Y):
