@@ -19,6 +19,7 @@ from benchmarks.accuracy import precision_at
 from benchmarks.datasets import prepare, read_matrix, require_matrices
 from benchmarks.options import add_places, amount, count, make_folder, plain_errors, settings
 from benchmarks.processes import ROOT, MeasurementError, measure
+from benchmarks.processors import processor, processors
 from benchmarks.report import report
 from benchmarks.systems import REFERENCE, SYSTEMS
 from benchmarks.systems.base import BEAM_SIZE, BRANCHING, MAX_LEAF_SIZE, THRESHOLD
@@ -166,8 +167,6 @@ def medians(runs: list[dict[str, Any]]) -> dict[str, Any]:
 
 def describe_machine(options: argparse.Namespace) -> dict[str, Any]:
     """Say what a reader needs to compare figures of two machines."""
-    lines = Path("/proc/cpuinfo").read_text().splitlines()
-    processors = [line.split(":")[1].strip() for line in lines if line.startswith("model name")]
     python = peers.interpreter(options.peers)
     freeze = [str(python), "-m", "pip", "list", "--format=json"]
     listed = ""
@@ -176,8 +175,8 @@ def describe_machine(options: argparse.Namespace) -> dict[str, Any]:
     wanted = {*peers.PEERS, "numpy", "scipy"}
     packages = json.loads(listed or "[]")
     return {
-        "processor": processors[0] if processors else platform.machine(),
-        "n_cores": len(processors),
+        "processor": processor(),
+        "n_cores": len(processors()),
         "system": platform.platform(),
         "python": platform.python_version(),
         "numpy": np.__version__,

@@ -1,8 +1,8 @@
-"""How far from the limits of this machine: `python -m benchmarks.roofline --data D --model M`.
+"""How far from the limits of this machine: `python -m benchmarks.roofline --data D`.
 
 Measures what memory and arithmetic can do at most, counts the bytes and operations that a
-prediction and a training pass need, and sets the times that follow beside the measured ones.
-Without `--data` only the machine is measured.
+prediction and a training pass need, and sets the times that follow beside the measured ones, for
+a plain model and one with two copies. Without `--data` only the machine is measured.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import argparse
 import ctypes
 import json
 import subprocess
-import sys
+import tempfile
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -21,14 +21,18 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from benchmarks.options import count
+from benchmarks.options import count, make_folder, plain_errors
+from benchmarks.processors import processor
 from benchmarks.report import table
-from polyseme import XRLinear, datasets, load
+from benchmarks.systems import make_system
+from benchmarks.systems.xr_linear import XRLinear as OurSystem
+from polyseme import XRLinear, datasets
 from polyseme.backbones.linear.weights import LinearWeights
 from polyseme.inputs.documents import Documents
 from polyseme.inputs.features import check_features
 from polyseme.inputs.labels import check_labels
 from polyseme.inputs.sparse_rows import SparseRows
+from polyseme.machine import phases
 from polyseme.machine.run import Run
 from polyseme.partition.training_rows import cluster_targets
 
@@ -39,6 +43,8 @@ LINE = 64
 N_CHAINS = 16
 LANES = 16  # slots that the solver treats side by side
 N_COUNTED = 1000  # documents whose visits are counted
+# As the table of systems has them
+MODELS = {"plain": "polyseme", "two copies": "polyseme-copies2"}
 
 
 def build(folder: Path) -> ctypes.CDLL:
@@ -173,16 +179,17 @@ def seconds_of_batches(model: XRLinear, X: Any) -> float:
     return float(np.median(taken[1:]) / X.shape[0])
 
 
-def compare(options: argparse.Namespace, limits: dict[str, float]) -> dict[str, Any]:
+def compare(
+    data: datasets.Dataset, system: str, limits: dict[str, float], n_threads: int
+) -> dict[str, Any]:
     """Set the limits beside what was measured, for prediction and for training the ranker."""
-    dataset = datasets.load(options.data)
-    model = load(options.model, n_jobs=options.threads)
-    if not isinstance(model, XRLinear):
-        sys.exit(f"{options.model} is a model of texts; give one that was trained on matrices.")
-    queries = dataset.X_train if dataset.X_test is None else dataset.X_test
+    made = make_system(system, {})
+    assert isinstance(made, OurSystem)
+    model = XRLinear(n_jobs=n_threads, verbose=0, **made.settings).fit(data.X_train, data.Y_train)
+    queries = data.X_train if data.X_test is None else data.X_test
     predicted = prediction_counts(model, check_features(queries[:N_COUNTED]).all_sparse())
-    X = check_features(dataset.X_train).all_sparse()
-    Y, _ = check_labels(dataset.Y_train, X.n_rows)
+    X = check_features(data.X_train).all_sparse()
+    Y, _ = check_labels(data.Y_train, X.n_rows)
     trained = training_pass_counts(model, X, Y)
     return {
         "prediction": {
@@ -203,7 +210,7 @@ def compare(options: argparse.Namespace, limits: dict[str, float]) -> dict[str, 
                 "arithmetic": trained["flops"] / limits["flops"],
             },
             # All passes, gathering and pruning included.
-            "measured_s": model.phase_seconds_.get("Training the ranker", float("nan")),
+            "measured_s": model.phase_seconds_[phases.TRAINING_RANKER],
         },
     }
 
@@ -222,52 +229,69 @@ def as_text(results: dict[str, Any]) -> str:
         rows.append([name.replace("_", " "), f"{limits[name] / 1e9:.2f} {unit}"])
     rows.append(["random latency", f"{limits['random_latency_ns']:.0f} ns"])
     lines = table(rows)
-    for job in ("prediction", "training pass"):
-        if job not in results:
-            continue
-        found = results[job]
-        heading = "prediction, per document" if job == "prediction" else "ranker, one pass"
-        unit, scale = ("us", 1e6) if job == "prediction" else ("s", 1.0)
-        rows = [[heading, "counted"]]
-        rows += [[name.replace("_", " "), f"{n:,.0f}"] for name, n in found["counts"].items()]
-        lines += ["", *table(rows), ""]
-        rows = [["limit by", unit, "measured is"]]
-        for name, seconds in found["limit_s"].items():
-            times = found["measured_s"] / seconds if seconds else float("inf")
-            rows.append([name, f"{seconds * scale:.3g}", f"{times:.1f}x"])
-        rows.append(["measured", f"{found['measured_s'] * scale:.3g}", ""])
-        lines += table(rows)
+    for model, jobs in results["models"].items():
+        lines += ["", model]
+        for job, found in jobs.items():
+            lines += ["", *table_of_job(job, found)]
     return "\n".join(lines)
+
+
+def table_of_job(job: str, found: dict[str, Any]) -> list[str]:
+    """Return what was counted, and the times that follow beside the one measured."""
+    heading = "prediction, per document" if job == "prediction" else "ranker, one pass"
+    unit, scale = ("us", 1e6) if job == "prediction" else ("s", 1.0)
+    rows = [[heading, "counted"]]
+    rows += [[name.replace("_", " "), f"{n:,.0f}"] for name, n in found["counts"].items()]
+    lines = [*table(rows), ""]
+    rows = [["limit by", unit, "measured is"]]
+    for name, seconds in found["limit_s"].items():
+        times = found["measured_s"] / seconds if seconds else float("inf")
+        rows.append([name, f"{seconds * scale:.3g}", f"{times:.1f}x"])
+    rows.append(["measured", f"{found['measured_s'] * scale:.3g}", ""])
+    return [*lines, *table(rows)]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.roofline", description=__doc__)
-    parser.add_argument("--data", type=Path, help="the data set that the model was trained on")
-    parser.add_argument("--model", type=Path, help="a model as `polyseme train` saves it")
+    parser.add_argument(
+        "--data", type=Path, nargs="+", default=[], help="data sets to train models on"
+    )
     parser.add_argument("--threads", type=count, default=2, help="%(default)s by default")
     parser.add_argument(
-        "--build",
+        "--results",
         type=Path,
         default=Path("build/benchmark"),
-        help="folder for the helper program; %(default)s by default",
+        help="folder for roofline.json; %(default)s by default",
     )
-    parser.add_argument("--output", type=Path, help="write all figures there as JSON")
     options = parser.parse_args()
-    if (options.data is None) != (options.model is None):
-        parser.error("--data and --model go together")
-    try:
-        helper = build(options.build)
-    except (OSError, subprocess.CalledProcessError) as problem:
-        sys.exit(f"benchmarks.roofline: needs a C++ compiler named c++ ({problem})")
-    limits = machine_limits(helper, options.threads)
-    results: dict[str, Any] = {"threads": options.threads, "machine": limits}
-    if options.data is not None:
-        results |= compare(options, limits)
+    with plain_errors("benchmarks.roofline"):
+        make_folder(options.results, "--results")
+        measure(options.data, options.threads, options.results)
+
+
+def measure(folders: list[Path], n_threads: int, to: Path) -> None:
+    """Measure this machine and every model; print it and write it as JSON."""
+    loaded = {folder.resolve().name: datasets.load(folder) for folder in folders}
+    with tempfile.TemporaryDirectory() as temporary:
+        try:
+            helper = build(Path(temporary))
+        except (OSError, subprocess.CalledProcessError) as problem:
+            raise ValueError(f"a C++ compiler named c++ is needed ({problem})") from problem
+        limits = machine_limits(helper, n_threads)
+    results: dict[str, Any] = {
+        "processor": processor(),
+        "threads": n_threads,
+        "machine": limits,
+        "models": {
+            f"{name}, {title}": compare(data, system, limits, n_threads)
+            for name, data in loaded.items()
+            for title, system in MODELS.items()
+        },
+    }
     print(as_text(results))
-    if options.output:
-        options.output.parent.mkdir(parents=True, exist_ok=True)
-        options.output.write_text(json.dumps(results, indent=1) + "\n")
-        print(f"\nwritten: {options.output}")
+    file = to / "roofline.json"
+    file.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+    print(f"\nwritten: {file}")
 
 
 if __name__ == "__main__":
