@@ -19,13 +19,16 @@ else:
 PROJECT = Path(__file__).parents[1] / "pyproject.toml"
 # They bring along what other packages need, not what polyseme does.
 _EXTRAS_ASIDE = ("annif", "dev", "docs")
+_ELSEWHERE = f"sys_platform {'!=' if sys.platform == 'win32' else '=='} 'win32'"
 
 
 def lowest_versions(project: dict[str, Any]) -> Iterator[str]:
-    """Yield a constraint such as ``scipy==1.15.0`` for each package that polyseme uses."""
+    """Yield a constraint such as ``scipy==1.13.0`` for each package that polyseme uses."""
     extras = project["optional-dependencies"]
     used = [extras[name] for name in extras if name not in _EXTRAS_ASIDE]
     for requirement in sum(used, project["dependencies"]):
+        if requirement.endswith(_ELSEWHERE):
+            continue
         if bound := re.match(r"([\w-]+)>=([\d.]+)", requirement):
             numbers = [*bound[2].split("."), "0", "0"]
             yield f"{bound[1]}=={'.'.join(numbers[: max(3, bound[2].count('.') + 1)])}"

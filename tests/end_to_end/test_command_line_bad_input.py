@@ -24,6 +24,7 @@ from tests.end_to_end.command_line import (
     succeed,
     write_data,
 )
+from tests.random_matrices import random_sparse
 
 PROGRAM = (sys.executable, "-m", "polyseme")
 
@@ -104,7 +105,7 @@ def test_unusual_but_sound_data_goes_all_the_way(tmp_path, case):
 
 
 def test_features_of_another_width_are_refused(model, tmp_path):
-    sp.save_npz(tmp_path / "X.npz", sp.random_array((3, 7), density=0.5, format="csr"))
+    sp.save_npz(tmp_path / "X.npz", random_sparse((3, 7), 0.5, np.random.default_rng(0)))
     assert "7 features" in refuse("predict", model, tmp_path / "X.npz")
 
 
@@ -226,7 +227,7 @@ def test_a_reader_that_closes_the_pipe_early_is_no_error(model, data):
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_signal_ends_training_soon_and_leaves_nothing(tmp_path, number, code):
     rng = np.random.default_rng(0)
-    X = sp.random_array((20000, 2000), density=0.05, format="csr", dtype=np.float32, rng=rng)
+    X = random_sparse((20000, 2000), 0.05, rng, np.float32)
     Y = sp.csr_array(
         (np.ones(20000, np.float32), rng.integers(0, 4000, 20000), np.arange(20001)),
         shape=(20000, 4000),

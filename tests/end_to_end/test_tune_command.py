@@ -16,6 +16,7 @@ import scipy.sparse as sp
 import polyseme
 from polyseme.tuning import trials
 from tests.end_to_end.command_line import SMALL, refuse, run, succeed, write_csv, write_data
+from tests.random_matrices import random_sparse
 
 # Only C and merge are left to be tuned, two by five settings.
 FIXED = (
@@ -152,7 +153,7 @@ def test_texts_are_tuned_on_without_those_that_the_report_is_of(tmp_path):
 @pytest.mark.timed
 def test_ctrl_c_ends_a_search_soon_and_says_how_to_go_on(tmp_path):
     rng = np.random.default_rng(0)
-    X = sp.random_array((20000, 2000), density=0.05, format="csr", dtype=np.float32, rng=rng)
+    X = random_sparse((20000, 2000), 0.05, rng, np.float32)
     Y = sp.csr_array(
         (np.ones(20000, np.float32), rng.integers(0, 4000, 20000), np.arange(20001)),
         shape=(20000, 4000),

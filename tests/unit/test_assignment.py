@@ -14,6 +14,7 @@ from polyseme.partition.label_clusters import LabelClusters
 from polyseme.partition.label_tree import LabelTree
 from tests.examples import so_many
 from tests.oracles import assignment as oracle
+from tests.random_matrices import random_sparse
 
 
 @dataclass
@@ -73,8 +74,8 @@ def random_problems(seed: int, n_problems: int, **sizes: int):
 
 def big_problem(n_labels: int = 3000, n_documents: int = 4000, n_clusters: int = 60) -> Problem:
     rng = np.random.default_rng(5)
-    Y = sp.random_array((n_documents, n_labels), density=0.003, rng=rng).toarray() > 0
-    matched = sp.random_array((n_documents, n_clusters), density=0.1, rng=rng).toarray()
+    Y = random_sparse((n_documents, n_labels), 0.003, rng).toarray() > 0
+    matched = random_sparse((n_documents, n_clusters), 0.1, rng).toarray()
     present = np.zeros((n_labels, n_clusters), dtype=bool)
     present[np.arange(n_labels), np.arange(n_labels) % n_clusters] = True
     return Problem(Y, matched > 0, matched, present)

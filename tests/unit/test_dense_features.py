@@ -17,6 +17,7 @@ from polyseme.machine.run import Run
 from tests.examples import examples
 from tests.oracles import slot_solver as oracle
 from tests.oracles.beam_search import dense_weights
+from tests.random_matrices import random_sparse
 from tests.small_problems import clusters_of, pattern, random_problem
 
 EXACT = {"tolerance": 1e-5, "max_iter": 2000, "min_weight": 0.0}
@@ -159,7 +160,7 @@ def problem(n_documents=400, n_labels=30, seed=0):
     """Labels that show in sparse words and in a dense direction."""
     rng = np.random.default_rng(seed)
     labels = rng.integers(n_labels, size=n_documents)
-    words = sp.random_array((n_documents, 60), density=0.1, format="lil", rng=rng)
+    words = random_sparse((n_documents, 60), 0.1, rng).tolil()
     for i, label in enumerate(labels):
         words[i, label] = 1.0
     directions = rng.standard_normal((n_labels, 24))

@@ -8,6 +8,7 @@ from polyseme.inputs.documents import Documents
 from polyseme.inputs.features import check_features
 from polyseme.inputs.sparse_rows import SparseRows
 from tests.examples import examples
+from tests.random_matrices import random_sparse
 
 
 def block(n_rows: int, n_columns: int, seed: int = 0) -> np.ndarray:
@@ -16,7 +17,7 @@ def block(n_rows: int, n_columns: int, seed: int = 0) -> np.ndarray:
 
 def sparse(n_rows: int, n_columns: int, seed: int = 0) -> SparseRows:
     rng = np.random.default_rng(seed)
-    matrix = sp.random_array((n_rows, n_columns), density=0.3, format="csr", rng=rng)
+    matrix = random_sparse((n_rows, n_columns), 0.3, rng)
     return SparseRows.from_scipy(matrix)
 
 
