@@ -10,17 +10,19 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from statistics import fmean
-from textwrap import fill
 
 from benchmarks import (
+    figures_of_adapters,
     figures_of_experiments,
+    figures_of_machines,
     figures_of_networks,
     figures_of_ordering,
     figures_of_senses,
     figures_of_serving,
     figures_of_trees,
+    figures_of_tuning,
 )
-from benchmarks.recorded import DATA, ROOT, markdown, recorded
+from benchmarks.recorded import DATA, ROOT, markdown, paragraph, recorded
 from benchmarks.report import COLUMNS
 from benchmarks.targets import targets
 
@@ -41,7 +43,7 @@ PAGES = (
     "docs/serving.md",
     "docs/text.md",
     "docs/trees.md",
-    "docs/serving.md",
+    "docs/tuning.md",
     "benchmarks/README.md",
 )
 BLOCK = re.compile(r"(<!-- figures: ([\w-]+) -->\n).*?(<!-- end of figures -->)", re.S)
@@ -212,6 +214,23 @@ def nearest() -> str:
     return markdown(["data", "method", "P@1 / 3 / 5", "PSP@1 / 3 / 5", "train s", "MB"], rows)
 
 
+def shortlists() -> str:
+    """Show which share of the true labels is near a document, by vectors of several kinds."""
+    called = {
+        "directions": "256 directions, as here",
+        "by the root of the spread": "the same, each divided by the root of its spread",
+        "by the spread": "the same, each divided by its spread",
+        "directions learned with labels": "256 directions learned with labels",
+        "all words": "all 200,000 words, no projection",
+    }
+    found = recorded("benchmarks/results/shortlists-tibkat-core.json")["found"]
+    rows = [
+        [text, *(f"{share:.1%}" for share in found[name].values())]
+        for name, text in called.items()
+    ]
+    return markdown(["vectors", *(f"of {size}" for size in found["directions"])], rows)
+
+
 def one_vs_rest_whole() -> str:
     """Show one-vs-rest of all labels, beside trees."""
     names = {
@@ -317,7 +336,7 @@ def frames() -> str:
         f"of {found['screen']['width']:,} pixels, in Chromium without a graphics card "
         "(`python -m benchmarks.frames`):"
     )
-    return f"{fill(said, 116)}\n\n{markdown(head, rows)}"
+    return f"{paragraph(said)}\n\n{markdown(head, rows)}"
 
 
 BLOCKS: dict[str, Callable[[], str]] = {
@@ -336,12 +355,16 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "one-vs-rest": one_vs_rest,
     "one-vs-rest-whole": one_vs_rest_whole,
     "nearest": nearest,
+    "shortlists": shortlists,
+    **figures_of_adapters.BLOCKS,
     **figures_of_experiments.BLOCKS,
     **figures_of_senses.BLOCKS,
     **figures_of_networks.BLOCKS,
     **figures_of_ordering.BLOCKS,
     **figures_of_serving.BLOCKS,
     **figures_of_trees.BLOCKS,
+    **figures_of_machines.BLOCKS,
+    **figures_of_tuning.BLOCKS,
 }
 
 

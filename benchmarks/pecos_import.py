@@ -11,12 +11,15 @@ import json
 import tempfile
 import time
 from collections.abc import Callable
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
+from benchmarks.options import count, make_folder, plain_errors
+from benchmarks.processors import processor
 from polyseme.adapters.pecos import PecosXRLinear, read_pecos
 
 BEAM_SIZE, K = 10, 10
@@ -24,18 +27,27 @@ BEAM_SIZE, K = 10, 10
 
 def main() -> None:
     """Train or load, compare, measure."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.pecos_import", description=__doc__)
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--model", type=Path, help="PECOS' folder; trained if it is not there")
-    parser.add_argument("--n-documents", type=int, default=1000)
-    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--documents", type=count, default=1000, help="%(default)s by default")
+    parser.add_argument("--rounds", type=count, default=5, help="%(default)s by default")
+    parser.add_argument("--results", type=Path, default=Path("build/benchmark"))
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as temporary:
+    with (
+        plain_errors("benchmarks.pecos_import"),
+        tempfile.TemporaryDirectory() as temporary,
+    ):
+        make_folder(options.results, "--results")
         folder = options.model or Path(temporary) / "pecos"
         if not folder.exists():
             train(options.data, folder)
-        X = read(options.data / "X.tst.npz")[: options.n_documents]
-        print(json.dumps(compare(folder, X, options.rounds), indent=2))
+        X = read(options.data / "X.tst.npz")[: options.documents]
+        found = compare(folder, X, options.rounds)
+        text = json.dumps({"data": options.data.resolve().name} | found, indent=1)
+        file = options.results / "pecos-import.json"
+        file.write_text(f"{text}\n", encoding="utf-8")
+        print(f"{text}\nwritten: {file}")
 
 
 def train(data: Path, folder: Path) -> None:
@@ -83,6 +95,12 @@ def compare(folder: Path, X: sp.csr_matrix, n_rounds: int) -> dict[str, Any]:
                 answer(row)
                 taken[name].append(time.perf_counter() - before)
     return {
+        "processor": processor(),
+        "libpecos": version("libpecos"),
+        "n_rounds": n_rounds,
+        "k": K,
+        "beam_size": BEAM_SIZE,
+        "n_labels": ours.n_labels_,
         "n_documents": len(rows),
         "n_scores": int(wanted.nnz),
         "largest_difference": float(difference.max()),

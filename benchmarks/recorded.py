@@ -6,15 +6,22 @@ import json
 import re
 from collections.abc import Iterable
 from pathlib import Path
+from textwrap import fill
 from typing import Any
 
 ROOT = Path(__file__).parents[1]
+WIDTH = 116  # of a line
 DATA = ("tibkat-core", "eurlex57k")
 
 
 def recorded(name: str) -> Any:
     """Return a file of results."""
     return json.loads((ROOT / name).read_text(encoding="utf-8"))
+
+
+def paragraph(text: str) -> str:
+    """Break lines as the pages do."""
+    return fill(text, WIDTH, break_long_words=False, break_on_hyphens=False)
 
 
 def _is_number(cell: str) -> bool:

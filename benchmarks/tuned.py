@@ -76,6 +76,8 @@ def described(
         },
         "n_held_out": result.n_held_out,
         "seconds": result.seconds,
+        "shown": str(result),
+        "toml": result.to_toml(),
         "trials": result.to_dict()["trials"],
     }
 
