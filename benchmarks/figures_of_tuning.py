@@ -24,9 +24,15 @@ def tuned() -> str:
     for found in recorded("benchmarks/results/tuned.json")["searches"]:
         held_out, test, metric = found["held_out"], found["test"], found["metric"]
         gain = held_out["tuned"] - held_out["defaults"]
-        row = [f"{gain:+.2f}", *(f"{test[of][metric]:.2f}" for of in ("defaults", "tuned"))]
-        rows.append([found["data"], metric, *row])
-    return markdown(["data", "searched for", "held-out", "test, defaults", "test, tuned"], rows)
+        of_test = (f"{test[of][name]:.2f}" for name in (metric, "P@1") for of in test)
+        changed = ", ".join(
+            f"`{name}={value}`"
+            for name, value in found["best"].items()
+            if found["given"].get(name) != value
+        )
+        rows.append([found["data"], metric, f"{gain:+.2f}", *of_test, changed])
+    head = ["data", "searched for", "held-out", "test, defaults", "tuned"]
+    return markdown([*head, "P@1, defaults", "tuned", "what it changed"], rows)
 
 
 def tuning_example() -> str:

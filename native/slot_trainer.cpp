@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <memory>
 #include <new>
-#include <numeric>
+
+#include "cluster_rows.hpp"
 
 namespace polyseme {
 
@@ -93,16 +93,16 @@ class ClusterTrainer {
     ClusterTrainer(const SlotTask& task, const SolverOptions& solver, const Pruning& pruning, uint64_t seed,
                    const RunControl& control)
         : task_(task), solver_(solver), pruning_(pruning), seed_(seed), control_(control),
-          local_feature_(task.documents.sparse.n_cols, -1), local_row_(task.documents.sparse.n_rows, -1) {}
+          rows_(task.documents) {}
 
     TrainedPiece train(const Piece& piece) {
         TrainedPiece result;
         if (piece.cluster != gathered_) {  // pieces of a cluster mostly follow one another
-            if (gathered_ >= 0) release_rows(gathered_);
-            gather_rows(piece.cluster);
+            const bool in_place = is_read_in_place(task_, count_entries(task_, piece.cluster));
+            rows_.gather(task_.training_rows.row(piece.cluster), in_place);
             gathered_ = piece.cluster;
         }
-        result.features = features_;
+        result.features = rows_.features();
         result.weights.dense.reserve(piece.n_slots * task_.documents.n_dense);
         for (int32_t done = 0; done < piece.n_slots;) {
             const int32_t left = piece.n_slots - done;
@@ -117,117 +117,8 @@ class ClusterTrainer {
   private:
     // Two slots, as binary trees have, need a quarter of the memory, which is mostly what they wait for.
     int lanes_for_last(int32_t n_left) const {
-        if (n_left <= 2 && rows_.n_dense == 0) return 2;
+        if (n_left <= 2 && rows_.rows().n_dense == 0) return 2;
         return n_left > 8 ? 16 : 8;
-    }
-
-    void gather_rows(int32_t cluster) {
-        const auto documents = task_.training_rows.row(cluster);
-        for (size_t i = 0; i < documents.size(); ++i) local_row_[documents[i]] = static_cast<int32_t>(i);
-        rows_.rows.clear();
-        single_starts_.assign(1, 0);
-        single_values_.clear();
-        const int64_t n_entries = count_entries(task_, cluster);
-        if (is_read_in_place(task_, n_entries)) use_rows_in_place(documents);
-        else copy_rows(documents, n_entries);
-        use_dense_rows(documents);
-        // Finite, so that a dual of 0 has no effect however large the features are.
-        for (float& sum : rows_.feature_sums)
-            sum = std::clamp(sum, std::numeric_limits<float>::lowest(), std::numeric_limits<float>::max());
-    }
-
-    void use_rows_in_place(std::span<const int32_t> documents) {
-        features_.clear();
-        rows_.features = task_.documents.sparse.columns;
-        rows_.values = task_.documents.sparse.values;
-        rows_.n_features = static_cast<int32_t>(task_.documents.sparse.n_cols);
-        rows_.feature_sums.assign(rows_.n_features, 0);
-        for (const int32_t document : documents) {
-            const int64_t begin = task_.documents.sparse.starts[document],
-                          end = task_.documents.sparse.starts[document + 1];
-            float squares = 0;
-            for (int64_t e = begin; e < end; ++e) {
-                rows_.feature_sums[rows_.features[e]] += rows_.values[e];
-                squares += rows_.values[e] * rows_.values[e];
-            }
-            rows_.rows.push_back({begin, end, squares, 0});
-            single_starts_.push_back(0);
-        }
-    }
-
-    void use_dense_rows(std::span<const int32_t> documents) {
-        rows_.n_dense = static_cast<int32_t>(task_.documents.n_dense);
-        rows_.dense.clear();
-        rows_.feature_sums.resize(rows_.n_weights(), 0);
-        for (size_t i = 0; i < documents.size() && rows_.n_dense > 0; ++i) {
-            rows_.dense.push_back(task_.documents.dense_row(documents[i]).data());
-            rows_.rows[i].squared_norm +=
-                add_dense_row(rows_.dense[i], rows_.n_dense, rows_.feature_sums.data() + rows_.n_features);
-        }
-    }
-
-    void copy_rows(std::span<const int32_t> documents, int64_t n_entries) {
-        number_features(documents);
-        entry_features_.clear();
-        entry_values_.clear();
-        entry_features_.reserve(n_entries);
-        entry_values_.reserve(n_entries);
-        rows_.feature_sums.assign(rows_.n_features, 0);
-        for (const int32_t document : documents) {
-            const auto columns = task_.documents.sparse.row(document);
-            const auto values = task_.documents.sparse.row_values(document);
-            const int64_t begin = std::ssize(entry_features_);
-            float shared_squares = 0, own_squares = 0;
-            for (size_t e = 0; e < columns.size(); ++e) {
-                const int32_t local = local_feature_[columns[e]];
-                if (local < rows_.n_features) {
-                    entry_features_.push_back(local);
-                    entry_values_.push_back(values[e]);
-                    rows_.feature_sums[local] += values[e];
-                    shared_squares += values[e] * values[e];
-                } else {
-                    single_values_.push_back(values[e]);
-                    own_squares += values[e] * values[e];
-                }
-            }
-            rows_.rows.push_back({begin, std::ssize(entry_features_), shared_squares,
-                                  std::min(own_squares, std::numeric_limits<float>::max())});
-            single_starts_.push_back(std::ssize(single_values_));
-        }
-        rows_.features = entry_features_.data();
-        rows_.values = entry_values_.data();
-    }
-
-    // Numbers the features of the rows: first those that at least two rows have, then the others
-    // in the order of the rows.
-    void number_features(std::span<const int32_t> documents) {
-        features_.clear();
-        n_having_.clear();
-        for (const int32_t document : documents) {
-            for (const int32_t feature : task_.documents.sparse.row(document)) {
-                int32_t& local = local_feature_[feature];
-                if (local < 0) {
-                    local = static_cast<int32_t>(features_.size());
-                    features_.push_back(feature);
-                    n_having_.push_back(0);
-                }
-                ++n_having_[local];
-            }
-        }
-        std::vector<int32_t> single;
-        int32_t n_shared = 0;
-        for (size_t f = 0; f < features_.size(); ++f) {
-            if (n_having_[f] > 1) features_[n_shared++] = features_[f];
-            else single.push_back(features_[f]);
-        }
-        std::copy(single.begin(), single.end(), features_.begin() + n_shared);
-        for (size_t f = 0; f < features_.size(); ++f) local_feature_[features_[f]] = static_cast<int32_t>(f);
-        rows_.n_features = n_shared;
-    }
-
-    void release_rows(int32_t cluster) {
-        for (const int32_t document : task_.training_rows.row(cluster)) local_row_[document] = -1;
-        for (const int32_t feature : features_) local_feature_[feature] = -1;
     }
 
     // Writes the targets of one slot into its lane.
@@ -237,7 +128,7 @@ class ClusterTrainer {
         if (task_.own_documents.n_rows > 0) {
             const auto own = task_.own_documents.row(cluster);
             for (const int32_t document : positives) {
-                const int32_t row = local_row_[document];
+                const int32_t row = rows_.row_of(document);
                 if (row < 0) continue;
                 const bool is_own = std::binary_search(own.begin(), own.end(), document);
                 targets[int64_t{row} * n_lanes + lane] = is_own ? 1 : 0;
@@ -246,16 +137,17 @@ class ClusterTrainer {
         }
         if (any_own) return;
         for (const int32_t document : positives) {
-            const int32_t row = local_row_[document];
+            const int32_t row = rows_.row_of(document);
             if (row >= 0) targets[int64_t{row} * n_lanes + lane] = 1;
         }
     }
 
     void train_group(int32_t cluster, int32_t first_slot, int32_t n_used, int n_lanes, TrainedPiece& result) {
-        const size_t n_rows = rows_.n_rows();
+        const LocalRows& rows = rows_.rows();
+        const size_t n_rows = rows.n_rows();
         int8_t* targets = targets_.get(n_rows * n_lanes);
         float* duals = duals_.get(n_rows * n_lanes);
-        float* weights = weights_.get(size_t(rows_.n_weights()) * n_lanes + n_lanes);
+        float* weights = weights_.get(size_t(rows.n_weights()) * n_lanes + n_lanes);
         const int64_t slot = task_.slot_starts[cluster] + first_slot;
         const auto set_all_targets = [&] {
             for (size_t i = 0; i < n_rows; ++i) {
@@ -278,12 +170,12 @@ class ClusterTrainer {
             const auto documents = task_.training_rows.row(cluster);
             for (size_t i = 0; i < n_rows; ++i)
                 if (task_.held_out[documents[i]]) std::fill_n(targets + i * n_lanes, n_lanes, int8_t{0});
-            solve_lanes(rows_, problem, task_.draft_solver, random, scratch_, control_);
+            solve_lanes(rows, problem, task_.draft_solver, random, scratch_, control_);
             keep_solution(problem, first_slot, n_used, result.draft);
             set_all_targets();
             problem.goes_on = true;
         }
-        solve_lanes(rows_, problem, solver_, random, scratch_, control_);
+        solve_lanes(rows, problem, solver_, random, scratch_, control_);
         keep_solution(problem, first_slot, n_used, result.weights);
     }
 
@@ -292,9 +184,10 @@ class ClusterTrainer {
         for (int lane = 0; lane < n_used; ++lane)
             result.bias.push_back(problem.bias_weights[lane] * solver_.bias);
         keep_weights(problem, first_slot, n_used, result.kept);
-        const float* const dense = problem.weights + size_t(rows_.n_features) * n_lanes;
+        const LocalRows& rows = rows_.rows();
+        const float* const dense = problem.weights + size_t(rows.n_features) * n_lanes;
         for (int lane = 0; lane < n_used; ++lane)
-            for (int32_t j = 0; j < rows_.n_dense; ++j)
+            for (int32_t j = 0; j < rows.n_dense; ++j)
                 result.dense.push_back(dense[size_t(j) * n_lanes + lane]);
     }
 
@@ -306,20 +199,21 @@ class ClusterTrainer {
             const float magnitude = std::fabs(weight);
             if (magnitude > 0 && magnitude >= least) visit(feature, lane, weight);
         };
+        const LocalRows& rows = rows_.rows();
         large_features_.clear();
-        find_large_weights(problem, rows_.n_features, least, large_features_);
+        find_large_weights(problem, rows.n_features, least, large_features_);
         for (const int32_t f : large_features_)
             for (int lane = 0; lane < n_used; ++lane)
                 offer(f, lane, problem.weights[size_t(f) * n_lanes + lane]);
         // The weight of a single feature is its row's dual times its value.
-        for (int32_t i = 0; i < rows_.n_rows(); ++i) {
-            const float largest = std::sqrt(rows_.rows[i].own_square);
+        for (int32_t i = 0; i < rows.n_rows(); ++i) {
+            const float largest = std::sqrt(rows.rows[i].own_square);
             for (int lane = 0; lane < n_used; ++lane) {
                 const size_t at = size_t(i) * n_lanes + lane;
                 const float step = problem.duals[at] * float(problem.targets[at]);
                 if (std::fabs(step) * largest * 1.0001f < least || step == 0) continue;
-                for (int64_t e = single_starts_[i]; e < single_starts_[i + 1]; ++e)
-                    offer(rows_.n_features + static_cast<int32_t>(e), lane, step * single_values_[e]);
+                rows_.for_each_single(
+                    i, [&](int32_t feature, float value) { offer(feature, lane, step * value); });
             }
         }
     }
@@ -359,15 +253,9 @@ class ClusterTrainer {
     const uint64_t seed_;
     const RunControl& control_;
     int32_t gathered_ = -1;  // the cluster whose rows are at hand
-    LocalRows rows_;
+    ClusterRows rows_;
     SolverScratch scratch_;
-    std::vector<int32_t> local_feature_, local_row_;  // -1 where unset
-    std::vector<int32_t> features_;                   // local number to feature; none where numbers are kept
-    std::vector<int32_t> n_having_, large_features_;
-    std::vector<int32_t> entry_features_;
-    std::vector<float> entry_values_;
-    std::vector<int64_t> single_starts_;  // [row], of features that no other row has
-    std::vector<float> single_values_;
+    std::vector<int32_t> large_features_;
     std::vector<float> magnitudes_;
     AlignedBuffer<int8_t> targets_;
     AlignedBuffer<float> duals_, weights_;

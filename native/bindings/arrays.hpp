@@ -36,6 +36,23 @@ Out<T> to_numpy(std::vector<T, Allocator>&& values) {
     return Out<T>(owner->data(), {owner->size()}, capsule);
 }
 
+// A matrix to be filled, which Python will own.
+template <class T>
+class NewMatrix {
+  public:
+    NewMatrix(int64_t n_rows, int64_t n_cols)
+        : shape_{static_cast<size_t>(n_rows), static_cast<size_t>(n_cols)}, values_(new T[n_rows * n_cols]),
+          owner_(values_, [](void* p) noexcept { delete[] static_cast<T*>(p); }) {}
+
+    T* row(int64_t i) { return values_ + i * static_cast<int64_t>(shape_[1]); }
+    nb::ndarray<nb::numpy, T, nb::ndim<2>> to_python() const { return {values_, 2, shape_, owner_}; }
+
+  private:
+    size_t shape_[2];
+    T* values_;
+    nb::capsule owner_;
+};
+
 // The arrays of a level by name.
 inline nb::dict to_python(LevelWeights&& level) {
     nb::dict arrays;

@@ -116,14 +116,15 @@ class Predictor {
         if (!beam_size) require_search();
         const Merge merge = merge_of(merge_name);
         const int64_t n = documents.n_rows();
-        auto best = empty_top_k(n, k);
+        NewMatrix<int32_t> labels(n, k);
+        NewMatrix<float> scores(n, k);
         run_released(progress, [&](RunControl& control) {
             for_each_document(documents, n_threads, control, [&](int64_t i, const Document& document) {
-                top_k_of(document, beam_size, merge, k, best.labels + i * k, best.scores + i * k);
+                top_k_of(document, beam_size, merge, k, labels.row(i), scores.row(i));
             });
             return 0;
         });
-        return std::move(best).to_python();
+        return nb::make_tuple(labels.to_python(), scores.to_python());
     }
 
     // For a single row: declines, with None, whatever is not finite, in range and ascending, or is zero.
@@ -151,12 +152,13 @@ class Predictor {
         if (!plain || n_dense() > 0 || before >= n_features_) return nb::none();
         if (!beam_size) require_search();
         const Merge merge = merge_of(merge_name);
-        auto best = empty_top_k(1, k);
+        NewMatrix<int32_t> labels(1, k);
+        NewMatrix<float> scores(1, k);
         {
             nb::gil_scoped_release release;
-            top_k_of({features, floats}, beam_size, merge, k, best.labels, best.scores);
+            top_k_of({features, floats}, beam_size, merge, k, labels.row(0), scores.row(0));
         }
-        return std::move(best).to_python();
+        return nb::make_tuple(labels.to_python(), scores.to_python());
     }
 
     // All labels that get to a threshold, which is one for all labels, or each its own.
@@ -274,28 +276,6 @@ class Predictor {
         }
         return nb::make_tuple(to_numpy(std::move(row_starts)), to_numpy(std::move(labels)),
                               to_numpy(std::move(scores)));
-    }
-
-    // Arrays of n x k that Python will own.
-    struct TopKArrays {
-        int64_t n;
-        int32_t k;
-        int32_t* labels;
-        float* scores;
-        nb::capsule own_labels, own_scores;
-
-        nb::tuple to_python() && {
-            const size_t shape[2] = {static_cast<size_t>(n), static_cast<size_t>(k)};
-            return nb::make_tuple(nb::ndarray<nb::numpy, int32_t, nb::ndim<2>>(labels, 2, shape, own_labels),
-                                  nb::ndarray<nb::numpy, float, nb::ndim<2>>(scores, 2, shape, own_scores));
-        }
-    };
-    static TopKArrays empty_top_k(int64_t n, int32_t k) {
-        auto* labels = new int32_t[n * k];
-        nb::capsule own_labels(labels, [](void* p) noexcept { delete[] static_cast<int32_t*>(p); });
-        auto* scores = new float[n * k];
-        nb::capsule own_scores(scores, [](void* p) noexcept { delete[] static_cast<float*>(p); });
-        return {n, k, labels, scores, own_labels, own_scores};
     }
 
     void require_search() const {
@@ -417,6 +397,13 @@ class Predictor {
     Activation activation_;
 };
 
+template <class Start, class Column, class Value>
+void def_top_k_of_row(nb::class_<Predictor>& predictor) {
+    predictor.def("top_k_of_row", &Predictor::top_k_of_row<Start, Column, Value>,
+                  nb::arg("starts").noconvert(), nb::arg("columns").noconvert(),
+                  nb::arg("values").noconvert(), nb::arg("beam_size").none(), nb::arg("k"), nb::arg("merge"));
+}
+
 }  // namespace
 
 void bind_prediction(nb::module_& m) {
@@ -431,7 +418,8 @@ void bind_prediction(nb::module_& m) {
              nb::arg("curve").noconvert(), nb::arg("label_counts").noconvert(),
              nb::arg("label_bonus").noconvert().none() = nb::none(), nb::arg("names").none() = nb::none(),
              nb::keep_alive<1, 8>());
-    nb::class_<Predictor>(m, "Predictor")
+    nb::class_<Predictor> predictor(m, "Predictor");
+    predictor
         .def(nb::init<const std::vector<BoundLevel*>&, BoundLevel*, const std::optional<In<int32_t>>&,
                       int64_t, int64_t, const std::string&, const BoundOrdering*>(),
              nb::arg("matcher"), nb::arg("ranker").none(), nb::arg("slot_labels").none(), nb::arg("n_labels"),
@@ -446,27 +434,16 @@ void bind_prediction(nb::module_& m) {
              nb::arg("merge"), nb::arg("n_threads"), nb::arg("progress").none())
         .def("above", &Predictor::above, nb::arg("X"), nb::arg("thresholds").noconvert(), nb::arg("merge"),
              nb::arg("n_threads"), nb::arg("progress").none())
-        .def("top_k_of_row", &Predictor::top_k_of_row<int32_t, int32_t, float>, nb::arg("starts").noconvert(),
-             nb::arg("columns").noconvert(), nb::arg("values").noconvert(), nb::arg("beam_size").none(),
-             nb::arg("k"), nb::arg("merge"))
-        .def("top_k_of_row", &Predictor::top_k_of_row<int32_t, int32_t, double>,
-             nb::arg("starts").noconvert(), nb::arg("columns").noconvert(), nb::arg("values").noconvert(),
-             nb::arg("beam_size").none(), nb::arg("k"), nb::arg("merge"))
-        .def("top_k_of_row", &Predictor::top_k_of_row<int64_t, int32_t, float>, nb::arg("starts").noconvert(),
-             nb::arg("columns").noconvert(), nb::arg("values").noconvert(), nb::arg("beam_size").none(),
-             nb::arg("k"), nb::arg("merge"))
-        .def("top_k_of_row", &Predictor::top_k_of_row<int64_t, int32_t, double>,
-             nb::arg("starts").noconvert(), nb::arg("columns").noconvert(), nb::arg("values").noconvert(),
-             nb::arg("beam_size").none(), nb::arg("k"), nb::arg("merge"))
-        .def("top_k_of_row", &Predictor::top_k_of_row<int64_t, int64_t, float>, nb::arg("starts").noconvert(),
-             nb::arg("columns").noconvert(), nb::arg("values").noconvert(), nb::arg("beam_size").none(),
-             nb::arg("k"), nb::arg("merge"))
-        .def("top_k_of_row", &Predictor::top_k_of_row<int64_t, int64_t, double>,
-             nb::arg("starts").noconvert(), nb::arg("columns").noconvert(), nb::arg("values").noconvert(),
-             nb::arg("beam_size").none(), nb::arg("k"), nb::arg("merge"))
-        .def("top_k_of_row", [](const Predictor&, const nb::args&) { return nb::none(); })
         .def("all_scores", &Predictor::all_scores, nb::arg("X"), nb::arg("beam_size"), nb::arg("merge"),
              nb::arg("n_threads"), nb::arg("progress").none());
+    // The types that SciPy gives a row; other arguments are declined.
+    def_top_k_of_row<int32_t, int32_t, float>(predictor);
+    def_top_k_of_row<int32_t, int32_t, double>(predictor);
+    def_top_k_of_row<int64_t, int32_t, float>(predictor);
+    def_top_k_of_row<int64_t, int32_t, double>(predictor);
+    def_top_k_of_row<int64_t, int64_t, float>(predictor);
+    def_top_k_of_row<int64_t, int64_t, double>(predictor);
+    predictor.def("top_k_of_row", [](const Predictor&, const nb::args&) { return nb::none(); });
 }
 
 }  // namespace polyseme::bindings

@@ -53,19 +53,6 @@ def test_sentences_about_speed_say_what_was_recorded():
     assert shown in of("README.md")
 
 
-def test_figures_that_other_pages_repeat_are_those_that_were_recorded():
-    def page(name):
-        return (ROOT / "docs" / name).read_text(encoding="utf-8")
-
-    def of(data, method, form, *keys):
-        row = recorded(f"benchmarks/results/methods-{data}.json")["rows"][method]["medians"]
-        return [form.format(row[key]) for key in keys]
-
-    for data, key in (("eurlex57k", "PSP@5"), ("tibkat-core", "P@5")):
-        (shown,) = of(data, "xr-linear-copies2", "{:.2f}", key)
-        assert re.search(rf"\| {data} \| {key} \| [+\d.]+ \| {shown} \|", page("tuning.md"))
-
-
 def test_columns_of_numbers_stand_to_the_right():
     table = markdown(["", "P@1", "note"], [["a", "**1,000.5**", "2 of 3"], ["b", "", "–"]])
     assert table.splitlines()[1] == "| --- | ---: | --- |"

@@ -85,3 +85,14 @@ def test_the_page_itself_needs_no_token(store):
         assert client.get("/docs").status_code == 200
         assert client.get("/page/main.js").status_code == 200
         assert_problem(client.get("/v1/models"), 401)
+
+
+@pytest.mark.parametrize("path", ["/page/vendor/swagger-ui.js", "/v1/plane?model=demo"])
+def test_what_is_large_is_packed_for_clients_that_unpack_it(client, path):
+    plain = client.get(path, headers={"Accept-Encoding": "identity"})
+    packed = client.get(path, headers={"Accept-Encoding": "gzip"})
+    assert packed.content == plain.content
+    assert "content-encoding" not in plain.headers
+    assert packed.headers["content-encoding"] == "gzip"
+    assert int(packed.headers["content-length"]) < 0.5 * int(plain.headers["content-length"])
+    assert plain.headers["vary"] == packed.headers["vary"] == "Accept-Encoding"

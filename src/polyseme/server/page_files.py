@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
+from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING, NamedTuple
 
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
+from polyseme.server.packed import Packed
 from polyseme.server.problems import Problem
 
 if TYPE_CHECKING:
@@ -36,7 +38,7 @@ HEADERS = {
 
 def make_page_routes() -> APIRouter:
     """Return the routes of the page; its files are read once."""
-    files = dict(_read_files(resources.files("polyseme.server").joinpath("page")))
+    files = _all_files()
     routes = APIRouter(include_in_schema=False)
 
     @routes.api_route("/", methods=["GET", "HEAD"])
@@ -57,9 +59,13 @@ def make_page_routes() -> APIRouter:
 
 
 class _File(NamedTuple):
-    content: bytes
-    media_type: str
+    packed: Packed
     tag: str
+
+
+@cache
+def _all_files() -> dict[str, _File]:
+    return dict(_read_files(resources.files("polyseme.server").joinpath("page")))
 
 
 def _read_files(folder: Traversable, before: str = "") -> Iterator[tuple[str, _File]]:
@@ -70,12 +76,12 @@ def _read_files(folder: Traversable, before: str = "") -> Iterator[tuple[str, _F
             yield from _read_files(file, f"{before}{file.name}/")
         elif suffix in TYPES:
             content = file.read_bytes()
-            tag = f'"{hashlib.sha256(content).hexdigest()[:20]}"'
-            yield before + file.name, _File(content, TYPES[suffix], tag)
+            tag = f'W/"{hashlib.sha256(content).hexdigest()[:20]}"'
+            yield before + file.name, _File(Packed.of(content, TYPES[suffix]), tag)
 
 
 def _respond(request: Request, file: _File) -> Response:
     headers = {**HEADERS, "ETag": file.tag}
     if request.headers.get("if-none-match") == file.tag:
         return Response(status_code=304, headers=headers)
-    return Response(file.content, headers=headers, media_type=file.media_type)
+    return file.packed.respond(request, headers)

@@ -19,6 +19,7 @@ from weakref import WeakKeyDictionary
 from polyseme.senses.plane import Plane
 from polyseme.server.kept_planes import KeptPlanes, from_bytes
 from polyseme.server.lay_out import laid_out
+from polyseme.server.packed import Packed
 from polyseme.server.served_model import ServedModel
 
 __all__ = ["Planes"]
@@ -41,9 +42,9 @@ class Planes:
     def __init__(self, kept: KeptPlanes, run: Callable[..., Awaitable[Any]]) -> None:
         self._kept, self._run = kept, run
         # A model that was replaced leaves as soon as nothing more is found for it.
-        self._tasks: WeakKeyDictionary[ServedModel, asyncio.Task[bytes]] = WeakKeyDictionary()
+        self._tasks: WeakKeyDictionary[ServedModel, asyncio.Task[Packed]] = WeakKeyDictionary()
 
-    async def of(self, served: ServedModel) -> bytes:
+    async def of(self, served: ServedModel) -> Packed:
         """Return the plane of a model as JSON; whoever asks while it is found waits for it."""
         task = self._tasks.get(served)
         if task is None or (task.done() and task.exception() is not None):
@@ -57,9 +58,9 @@ class Planes:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _found(self, served: ServedModel) -> bytes:
+    async def _found(self, served: ServedModel) -> Packed:
         plane = await self._plane(served)
-        found: bytes = await self._run(served.plane_as_json, plane)
+        found: Packed = await self._run(served.plane_as_json, plane)
         return found
 
     async def _plane(self, served: ServedModel) -> Plane | None:

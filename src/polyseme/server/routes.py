@@ -6,7 +6,7 @@ import dataclasses
 from importlib import metadata
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Path, Query
+from fastapi import APIRouter, Path, Query, Request
 from pydantic import BeforeValidator
 from starlette.responses import Response
 
@@ -191,13 +191,14 @@ def _add_looking_up(routes: APIRouter, service: Service) -> None:
         return json_response({"model": served.name, **found})
 
     @routes.get("/plane", response_model=lookup_schemas.PlaneResponse, tags=["look up"])
-    async def plane(model: ModelName = None) -> Response:
+    async def plane(request: Request, model: ModelName = None) -> Response:
         """Return labels as points of the plane, alike ones near each other.
 
         Finding them takes some seconds; the server does so after its start, and keeps them.
         """
         served = service.model(model)
-        return Response(await service.planes.of(served), media_type="application/json")
+        packed = await service.planes.of(served)
+        return packed.respond(request)
 
     @routes.get("/quality", response_model=lookup_schemas.QualityResponse, tags=["models"])
     async def quality(model: ModelName = None) -> Response:

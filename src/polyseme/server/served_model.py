@@ -17,6 +17,7 @@ from polyseme.inputs.names import number_of
 from polyseme.senses.explain import Explanation
 from polyseme.senses.plane import Plane
 from polyseme.server.catalogue import Catalogue
+from polyseme.server.packed import Packed
 from polyseme.suggestions import Suggestion
 from polyseme.tagger import tagger_for
 
@@ -169,9 +170,10 @@ class ServedModel:
         """Return a score of the classifier as suggestions show it; see `Tagger.shown`."""
         return None if score is None else float(self.tagger.shown(score))
 
-    def plane_as_json(self, plane: Plane | None) -> bytes:
+    def plane_as_json(self, plane: Plane | None) -> Packed:
         """Return where labels lie, as it is sent; with 100,000 of them that is worth keeping."""
-        return as_json({"model": self.name, **self.catalogue.plane(plane)})
+        plain = as_json({"model": self.name, **self.catalogue.plane(plane)})
+        return Packed.of(plain, "application/json")
 
     def spans(self, document: Document) -> list[tuple[int, int, int]]:
         """Return (feature, start, end) for everything that counts in a text."""
