@@ -1,13 +1,16 @@
-"""Tables of true senses in docs/does-it-hold.md; `benchmarks.figures` writes them."""
+"""Tables of senses, true and found, of docs/does-it-hold.md and docs/senses.md."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 import numpy as np
 
 from benchmarks.figures_of_experiments import mean, results
-from benchmarks.recorded import DATA, markdown
+from benchmarks.recorded import DATA, markdown, paragraph, recorded
 from polyseme.experiments.cells import Results
 from polyseme.experiments.statistics import compare_seeds
 from polyseme.experiments.true_senses import FUSIONS, percents_by_senses, reliability_of
@@ -184,7 +187,70 @@ def summary() -> str:
     return markdown(["", *DATA], rows)
 
 
+def judged(data: str) -> str:
+    """Show the most ambiguous labels of a vocabulary, and what a reader made of each."""
+    found = recorded(f"benchmarks/results/ambiguous-{data}.json")[0]
+    rows = []
+    for one, judgement in _with_judgements(data):
+        called = judgement.get("senses", {})
+        senses = "; ".join(
+            f"{of['share']:.0%} {called.get(of['name'], of['name'])}" for of in one["senses"]
+        )
+        said = ": ".join(judgement[part] for part in ("verdict", "because") if part in judgement)
+        rows.append(
+            [f"{one['ambiguity']:.0%}", judgement.get("called", one["name"]), senses, said]
+        )
+    n_of = Counter(judgement["verdict"] for _, judgement in _with_judgements(data))
+    said = (
+        f"{found['n_ambiguous']} of the {found['n_judged']:,} labels that were judged have 50% or "
+        f"more. Of the {len(rows)} below, a reader says **clearly** of {n_of['clearly']}, "
+        f"**arguably** of {n_of['arguably']}, and **no** of {n_of['no']}."
+    )
+    table = markdown(["", "label", "senses", "several meanings?"], rows)
+    return f"{paragraph(said)}\n\n{table}"
+
+
+def judged_in_short() -> str:
+    """Show how many a reader agrees with, and whether other seeds find the same."""
+    both = [pair for data in DATA for pair in _with_judgements(data)]
+    n_of = Counter(judgement["verdict"] for _, judgement in both)
+    clear = [one["ambiguity"] for one, judgement in both if judgement["verdict"] == "clearly"]
+    said = (
+        f"Of all {len(both)}, a reader agrees with {n_of['clearly']} at once and with "
+        f"{n_of['arguably']} more after thought. The probability did not tell these from the "
+        f"others: those with clear meanings have {min(clear):.0%} to {max(clear):.0%}."
+    )
+    rows = []
+    for data in DATA:
+        first, *others = recorded(f"benchmarks/results/ambiguous-{data}.json")
+        own = {one["label"] for one in first["labels"]}
+        same = (str(len(own & {one["label"] for one in of["labels"]})) for of in others)
+        shown = (str(of["n_ambiguous"]) for of in (first, *others))
+        rows.append([data, ", ".join(same), ", ".join(shown)])
+    n = len(others)
+    head = [
+        "",
+        f"of these {len(own)} labels, found with seed 1, 2, ... {n}",
+        f"labels with 50% or more, with seed 0, 1, ... {n}",
+    ]
+    return f"{paragraph(said)}\n\n{markdown(head, rows)}"
+
+
+def _with_judgements(data: str) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+    """Return the labels that were found with seed 0, each with what a reader made of it."""
+    judgements = recorded(f"benchmarks/judgements/{data}.json")
+    found = recorded(f"benchmarks/results/ambiguous-{data}.json")[0]["labels"]
+    missing = [one["name"] for one in found if one["name"] not in judgements]
+    if missing:
+        raise ValueError(f"nobody has judged {', '.join(missing)} of {data} yet; read its senses")
+    return [(one, judgements[one["name"]]) for one in found]
+
+
 BLOCKS = {
+    **{f"judged-{data}": partial(judged, data) for data in DATA},
+    "judged-in-short": judged_in_short,
+}
+BLOCKS |= {
     f"senses-{block.__name__.replace('_', '-')}": block
     for block in (naming, naming_of_other_fusions, ambiguity, reliability, numbers, summary)
 }
