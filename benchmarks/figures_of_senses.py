@@ -246,11 +246,11 @@ def _with_judgements(data: str) -> list[tuple[dict[str, Any], dict[str, Any]]]:
     return [(one, judgements[one["name"]]) for one in found]
 
 
-BLOCKS = {
+BLOCKS: dict[str, Callable[[], str]] = {
     **{f"judged-{data}": partial(judged, data) for data in DATA},
     "judged-in-short": judged_in_short,
-}
-BLOCKS |= {
-    f"senses-{block.__name__.replace('_', '-')}": block
-    for block in (naming, naming_of_other_fusions, ambiguity, reliability, numbers, summary)
+    **{
+        f"senses-{block.__name__.replace('_', '-')}": block
+        for block in (naming, naming_of_other_fusions, ambiguity, reliability, numbers, summary)
+    },
 }

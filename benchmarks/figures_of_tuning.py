@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from statistics import fmean
+from textwrap import fill
 
 from scipy.stats import spearmanr
 
@@ -11,6 +12,7 @@ from benchmarks.recorded import DATA, markdown, paragraph, recorded
 __all__ = ["BLOCKS"]
 
 N_SHOWN = 8  # trials of the example
+COLUMNS = 80  # of a terminal
 EXAMPLE = ("eurlex57k", "PSP@5")
 SAME = 0.05  # points that are no difference
 SPOKEN_OF, ALIKE = "P@5", 0.3
@@ -40,11 +42,17 @@ def tuning_example() -> str:
     record = recorded("benchmarks/results/tuned.json")
     (found,) = (of for of in record["searches"] if (of["data"], of["metric"]) == EXAMPLE)
     table, summary = found["shown"].split("\n\n", 1)
-    shown = "\n".join([*table.splitlines()[: N_SHOWN + 1], "...", paragraph(summary)])
+    head, *trials = table.splitlines()
+    settings = " " * head.index("Settings")
+    trials = [fill(trial, COLUMNS, subsequent_indent=settings) for trial in trials[:N_SHOWN]]
+    shown = "\n".join([head, *trials, "...", fill(summary, COLUMNS)])
     where = f"On {record['threads']} cores ({record['processor']}) this prints, abridged:"
+    toml = "\n".join(
+        fill(line, COLUMNS, subsequent_indent="# ") for line in found["toml"].splitlines()
+    )
     return (
         f"{where}\n\n```\n{shown}\nmodels/eurlex.toml has the best settings.\n```\n\n"
-        f"`models/eurlex.toml` then contains:\n\n```toml\n{found['toml']}```"
+        f"`models/eurlex.toml` then contains:\n\n```toml\n{toml}\n```"
     )
 
 

@@ -59,9 +59,6 @@ def run(source: Path, options: argparse.Namespace) -> dict[str, Any]:
     data = prepare(source, matrices, options.rows, "omikuji" in packages)
     file = options.results / f"methods-{data['name']}.json"
     results = begin(file, data, options)
-    if not options.resume:
-        for row in rows:
-            results["rows"].pop(row.name, None)
     try:
         for family in FAMILIES:
             measure_family(
@@ -102,7 +99,10 @@ def measure_family(
     file = options.results / f"methods-{results['data']['name']}.json"
     for number in range(options.repeat):
         for row in rows:
-            done = results["rows"].get(row.name, {"runs": []})
+            done = results["rows"].get(row.name, {"runs": [], "run": results["run"]})
+            # An earlier run's figures stay until there are new ones.
+            if not options.resume and done["run"] != results["run"]:
+                done = {"runs": []}
             if len(done["runs"]) > number:
                 continue
             harness.say(f"round {number + 1} of {options.repeat}: {row.title}")

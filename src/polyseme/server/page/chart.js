@@ -1,51 +1,50 @@
 // Charts of the quality: a frame with axes in percent, and what is drawn into it.
 
 import { draw, percent } from "./dom.js";
+import { axisBottom, axisLeft, line, pointer, scaleBand, scaleLinear, select } from "./vendor/d3.js";
 
-const SIDE = { width: 460, height: 320, left: 44, bottom: 40, top: 30, right: 18 };
-const TICKS = [0, 0.25, 0.5, 0.75, 1];
+const WIDTH = 460, HEIGHT = 320, LEFT = 44, BOTTOM = 40, TOP = 30, RIGHT = 18;
+const SHARES = [0, 0.25, 0.5, 0.75, 1];
 const MANY = 7; // columns whose captions have room
 
-export const at = (x, y) => [
-  SIDE.left + x * (SIDE.width - SIDE.left - SIDE.right),
-  SIDE.top + (1 - y) * (SIDE.height - SIDE.top - SIDE.bottom),
-];
+const across = scaleLinear([LEFT, WIDTH - RIGHT]), up = scaleLinear([HEIGHT - BOTTOM, TOP]);
 
-// Where in the frame, from 0 to 1, an event of a pointer is.
-export function placeOf(picture, event) {
-  const box = picture.getBoundingClientRect();
-  const x = ((event.clientX - box.left) / box.width) * SIDE.width, y = ((event.clientY - box.top) / box.height) * SIDE.height;
-  return [(x - SIDE.left) / (SIDE.width - SIDE.left - SIDE.right), 1 - (y - SIDE.top) / (SIDE.height - SIDE.top - SIDE.bottom)];
-}
+export const at = (x, y) => [across(x), up(y)];
 
-export const path = (points) => points.map(([x, y], i) => `${i ? "L" : "M"}${at(x, y).map((one) => one.toFixed(1)).join(",")}`).join("");
+export const path = line(([x]) => across(x), ([, y]) => up(y));
 
 export const text = ([x, y], anchor, words, kind = "") => draw("text", { x, y, "text-anchor": anchor, class: kind }, words);
 
-export function frame(attributes, { x, y, ticks = TICKS }, ...content) {
-  const line = (from, to) => draw("line", { class: "grid", x1: from[0], y1: from[1], x2: to[0], y2: to[1] });
-  return draw("svg", { class: "chart", viewBox: `0 0 ${SIDE.width} ${SIDE.height}`, role: "img", ...attributes },
-    TICKS.flatMap((tick) => [line(at(0, tick), at(1, tick)), text([SIDE.left - 6, at(0, tick)[1] + 4], "end", percent(tick))]),
-    ticks.flatMap((tick) => [line(at(tick, 0), at(tick, 1)), text([at(tick, 0)[0], SIDE.height - SIDE.bottom + 16], "middle", percent(tick))]),
-    text([at(0.5, 0)[0], SIDE.height - 5], "middle", x),
-    text([6, 16], "start", y, "value"),
-    ...content);
+// Where in the frame, from 0 to 1, an event of a pointer is.
+export function placeOf(picture, event) {
+  const [x, y] = pointer(event, picture);
+  return [across.invert(x), up.invert(y)];
+}
+
+export function frame(attributes, titles, ...content) {
+  return chart(attributes, titles, inShares(axisBottom(across)).tickSize(up(1) - up(0)), ...content);
 }
 
 // Columns side by side, a group for each caption.
-export function columns(attributes, { y }, captions, series) {
-  const width = 1 / Math.max(1, captions.length), each = (0.76 * width) / series.length;
-  return draw("svg", { class: "chart", viewBox: `0 0 ${SIDE.width} ${SIDE.height}`, role: "img", ...attributes },
-    TICKS.flatMap((tick) => {
-      const [from, to] = [at(0, tick), at(1, tick)];
-      return [draw("line", { class: "grid", x1: from[0], y1: from[1], x2: to[0], y2: to[1] }), text([SIDE.left - 6, from[1] + 4], "end", percent(tick))];
-    }),
-    captions.map((caption, i) => text([at((i + 0.5) * width, 0)[0], SIDE.height - SIDE.bottom + 16], "middle", caption, captions.length > MANY ? "tight" : "")),
-    series.flatMap((values, which) => values.map((value, i) => {
-      if (value === null) return null;
-      const [left, top] = at((i + 0.12) * width + which * each, value), [right, bottom] = at((i + 0.12) * width + (which + 1) * each, 0);
-      return draw("rect", { class: which ? "columns-of second" : "columns-of", x: left, y: top, width: right - left - 1, height: Math.max(0, bottom - top) },
-        draw("title", {}, percent(value, 1)));
-    })),
-    text([at(0.5, 0)[0], SIDE.height - 5], "middle", y));
+export function columns(attributes, titles, captions, series) {
+  const group = scaleBand(captions, across.range()).paddingInner(0.24).paddingOuter(0.12);
+  const place = scaleBand(series.keys(), [0, group.bandwidth()]);
+  const column = (value, caption, which) => (value === null ? null : draw("rect",
+    { x: group(caption) + place(which), y: up(value), width: place.bandwidth() - 1, height: up(0) - up(value) },
+    draw("title", {}, percent(value, 1))));
+  return chart(attributes, titles, axisBottom(group).tickSize(0).tickPadding(9),
+    series.map((values, which) => draw("g", { class: which ? "columns-of second" : "columns-of" },
+      values.map((value, i) => column(value, captions[i], which)))));
+}
+
+const inShares = (axis) => axis.tickValues(SHARES).tickFormat((share) => percent(share)).tickPadding(6);
+
+function chart(attributes, { x, y }, beneath, ...content) {
+  const picture = draw("svg", { class: "chart", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", ...attributes });
+  const axes = select(picture);
+  axes.append("g").attr("transform", `translate(${LEFT},0)`).call(inShares(axisLeft(up)).tickSize(across(0) - across(1)));
+  axes.append("g").attr("transform", `translate(0,${up(0)})`).call(beneath)
+    .classed("tight", beneath.scale().domain().length > MANY);
+  picture.append(text([across(0.5), HEIGHT - 5], "middle", x), text([6, 16], "start", y ?? "", "value"), ...content.flat());
+  return picture;
 }

@@ -85,7 +85,7 @@ function frequencies(rows) {
     make("h3", {}, "Rare and frequent topics"),
     make("p", { class: "quiet" }, "Of the first five suggestions: how many are right, and how many of the right topics are found, by how many training texts a topic has."),
     make("p", { class: "legend" }, make("span", {}, "right"), make("span", { class: "second" }, "found")),
-    columns({ "aria-label": "Precision and recall by frequency; the table below has the same figures" }, { y: "training texts of a topic" },
+    columns({ "aria-label": "Precision and recall by frequency; the table below has the same figures" }, { x: "training texts of a topic" },
       rows.map(range), [rows.map((row) => share(row, "precision", row.n_suggested)), rows.map((row) => share(row, "recall", row.n_true))]),
     make("details", {}, make("summary", {}, "The same as a table"), table("P@5 and R@5 by training texts, in percent",
       ["Training texts", "Topics", "Right", "Found"], rows.map((row) =>
