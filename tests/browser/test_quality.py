@@ -59,7 +59,7 @@ def test_the_table_of_topics_is_sorted_filtered_and_saved(visit, store):
     expect(rows.first.locator("th")).to_have_text("tank")
     with page.expect_download() as saved:
         page.locator("#topics").get_by_role("button", name="Download table").click()
-    with open(saved.value.path(), encoding="utf-8", newline="") as file:
+    with open(saved.value.path(), encoding="utf-8-sig", newline="") as file:
         found = list(csv.DictReader(file))
     assert all("tank" in row["name"] for row in found)
     measured = store.current().tagger.report["by_label"]

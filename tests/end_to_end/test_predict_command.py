@@ -177,13 +177,18 @@ def test_predictions_are_written_as_the_ending_says(text_model, new, tmp_path):
     table = pytest.importorskip("pyarrow.parquet").read_table(tmp_path / "a.parquet").to_pylist()
     as_texts = [["" if cell is None else str(cell) for cell in row.values()] for row in table]
     assert as_texts == as_csv[1:]
+    book = pytest.importorskip("openpyxl")
+    succeed("predict", text_model, new, "-o", tmp_path / "a.xlsx")
+    sheet = book.load_workbook(tmp_path / "a.xlsx").worksheets[0]
+    rows = sheet.iter_rows(values_only=True)
+    assert [["" if cell is None else str(cell) for cell in row] for row in rows] == as_csv
     succeed("predict", text_model, new, "-o", tmp_path / "a.jsonl")
     assert (tmp_path / "a.jsonl").read_text() == succeed("predict", text_model, new, "--json")
 
 
 def test_an_output_of_another_format_than_its_ending_is_refused(text_model, articles, tmp_path):
-    said = refuse("predict", text_model, articles, "-o", tmp_path / "out.xlsx")
-    assert "the ending .xlsx is not known; use .csv" in said
+    said = refuse("predict", text_model, articles, "-o", tmp_path / "out.ods")
+    assert "the ending .ods is not known; use .csv" in said
     (tmp_path / "folder.csv").mkdir()
     said = refuse("predict", text_model, articles, "-o", tmp_path / "folder.csv")
     assert "folder.csv is a folder; give a file to write" in said

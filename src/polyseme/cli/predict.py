@@ -67,8 +67,8 @@ __all__ = ["predict"]
     "--output",
     metavar="FILE",
     type=click.Path(path_type=Path),
-    help="File to write: a table if it ends in .csv, .tsv or .parquet, a sparse matrix of scores "
-    "if it ends in .npz, JSON lines if in .jsonl.",
+    help="File to write: a table if it ends in .csv, .tsv, .xlsx or .parquet, a sparse matrix of "
+    "scores if it ends in .npz, JSON lines if in .jsonl.",
 )
 @reading_options
 @common_options()

@@ -21,6 +21,7 @@ from polyseme.machine.extras import how_to_install
 from polyseme.suggestions import Suggestion
 from polyseme.text.corpora.records import Record
 from polyseme.text.features import in_batches
+from polyseme.text.spreadsheets import needed_openpyxl, write_excel
 
 __all__ = [
     "COLUMNS",
@@ -132,15 +133,15 @@ def write_predictions(
 ) -> int:
     """Write the labels of documents as the ending of the file says.
 
-    Tables (CSV, TSV, Parquet) have the columns row, id, name, score, uri and sense, and a row for
-    each label, or for a document without labels one that has a row and an id only. JSON lines
-    have a line for each document. A matrix (``.npz``) has the scores, documents x labels, and the
-    array ``ids`` beside it where documents have some; `scipy.sparse.load_npz` reads it.
+    Tables (CSV, TSV, Excel, Parquet) have the columns row, id, name, score, uri and sense, and a
+    row for each label, or for a document without labels one that has a row and an id only. JSON
+    lines have a line for each document. A matrix (``.npz``) has the scores, documents x labels,
+    and the array ``ids`` beside it where documents have some; `scipy.sparse.load_npz` reads it.
 
     Parameters
     ----------
     path : path
-        Ends in ``.csv``, ``.tsv``, ``.jsonl``, ``.parquet`` or ``.npz``.
+        Ends in ``.csv``, ``.tsv``, ``.jsonl``, ``.xlsx``, ``.parquet`` or ``.npz``.
     predicted : iterable of Predicted
         Such as `TextModel.suggest_records` gives; written as they come, but for a matrix.
     n_labels : int, optional
@@ -170,8 +171,8 @@ def check_ending(path: Path) -> None:
         raise ValueError(f"-o {path}: the ending {path.suffix} is not known; use {known}.")
     if path.is_dir():  # said before all the work, not after it
         raise ValueError(f"-o {path} is a folder; give a file to write.")
-    if _WRITERS.get(path.suffix.lower()) is _write_parquet:
-        _needed_pyarrow()
+    if path.suffix.lower() in _NEEDED:
+        _NEEDED[path.suffix.lower()]()
 
 
 def as_tsv(predicted: Iterable[Predicted], *, single: bool = False) -> Iterator[str]:
@@ -210,6 +211,10 @@ def _write_csv(predicted: Iterable[Predicted], stream: IO[bytes]) -> None:
     text.detach()  # the stream is closed by whoever opened it
 
 
+def _write_excel(predicted: Iterable[Predicted], stream: IO[bytes]) -> None:
+    write_excel(COLUMNS, (cells for one in predicted for cells in one.cells()), stream)
+
+
 def _write_parquet(predicted: Iterable[Predicted], stream: IO[bytes]) -> None:
     pyarrow = _needed_pyarrow()
     from pyarrow import parquet
@@ -228,6 +233,14 @@ def _write_parquet(predicted: Iterable[Predicted], stream: IO[bytes]) -> None:
                 pyarrow.array(column, kind) for column, kind in zip(columns, kinds, strict=True)
             ]
             writer.write_table(pyarrow.Table.from_arrays(arrays, schema=schema))
+
+
+def _needed_pyarrow() -> Any:
+    try:
+        import pyarrow
+    except ImportError:
+        raise ValueError(f"to write Parquet files, {how_to_install('parquet')}.") from None
+    return pyarrow
 
 
 def _write_matrix(predicted: Iterable[Predicted], stream: IO[bytes], n_labels: int | None) -> None:
@@ -257,15 +270,9 @@ _WRITERS: dict[str, Callable[[Iterable[Predicted], IO[bytes]], None]] = {
     ".ndjson": _write_json_lines,
     ".json": _write_json_lines,
     "": _write_json_lines,
+    ".xlsx": _write_excel,
     ".parquet": _write_parquet,
     ".pq": _write_parquet,
 }
 ENDINGS = (*_WRITERS, ".npz")
-
-
-def _needed_pyarrow() -> Any:
-    try:
-        import pyarrow
-    except ImportError:
-        raise ValueError(f"to write Parquet files, {how_to_install('parquet')}.") from None
-    return pyarrow
+_NEEDED = {".xlsx": needed_openpyxl, ".parquet": _needed_pyarrow, ".pq": _needed_pyarrow}

@@ -27,6 +27,8 @@ const cell = (value) => {
   return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 };
 
-export const asCsv = (head, rows) => [head, ...rows].map((row) => row.map(cell).join(",")).join("\r\n") + "\r\n";
+const MARK = "\ufeff"; // without it, Excel does not take a file for UTF-8
+
+export const asCsv = (head, rows) => MARK + [head, ...rows].map((row) => `${row.map(cell).join(",")}\r\n`).join("");
 
 export const asLines = (values) => values.map((value) => `${JSON.stringify(value)}\n`).join("");
