@@ -86,7 +86,7 @@ def begin(file: Path, data: dict[str, Any], options: argparse.Namespace) -> dict
         if not is_same:
             raise ValueError(f"{file} is about other data; move it away to begin anew")
     how = {"machine": harness.describe_machine(options), "threads": options.threads, "seed": SEED}
-    now = datetime.now(timezone.utc).isoformat(timespec="seconds")
+    now = datetime.now(timezone.utc).isoformat(timespec="milliseconds")
     if not (options.resume and results.get("how") == how and "run" in results):
         results |= {"how": how, "run": now}
     return results
