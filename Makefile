@@ -74,6 +74,7 @@ clang-test: $(VENV)/build-tools
 
 # By PYTHON=python3.11, say: old versions have no wheels for the newest Pythons.
 lowest: $(LOWEST)/bin/python
+	$(LOWEST)/bin/python $(PIP) install "tomli; python_version < '3.11'"
 	$(LOWEST)/bin/python tools/lowest_versions.py >$(LOWEST)/constraints.txt
 	$(LOWEST)/bin/python $(PIP) install --prefer-binary --constraint $(LOWEST)/constraints.txt pytest pytest-xdist \
 	    pytest-rerunfailures hypothesis httpx '.[excel,hub,neighbours,onnx,parquet,server,skos]'
