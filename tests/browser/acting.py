@@ -22,6 +22,16 @@ def suggested(page, name):
     return page.locator("#suggestions li.suggestion").filter(has=has_name)
 
 
+def marked(page, kind="for"):
+    """Return the words of the text that are marked as speaking for, or against, a topic."""
+    return page.evaluate(
+        """kind => [...CSS.highlights].filter(([name]) => name.startsWith(kind)).flatMap(
+            ([, ranges]) => [...ranges].map(({ startContainer: run, startOffset, endOffset }) =>
+                run.data.slice(startOffset, endOffset)))""",
+        kind,
+    )
+
+
 def number_of(store, name):
     return store.current().tagger.label_number(name)
 

@@ -71,24 +71,83 @@ def test_one_dropped_text_is_filled_in_wherever_it_is_dropped(visit, place):
     expect(suggestion(page, "tank")).to_be_visible()
 
 
-def test_a_file_dropped_on_another_view_changes_nothing(visit):
+def test_a_file_dropped_on_another_view_is_tried(visit):
     page = visit("quality")
     expect(page.locator("#figures")).to_be_visible()
     drop(page, "one.txt", BATTLE, "footer")
-    page.get_by_role("link", name="Try", exact=True).click()
-    expect(page.locator("#text")).to_have_value("")
+    expect(page.locator("#text")).to_have_value(BATTLE)
+    expect(suggestion(page, "tank")).to_be_visible()
 
 
 @pytest.mark.parametrize(
-    "content",
-    [b"%PDF-1.7 \xe2\xe3\xcf\xd3", b"PK\x03\x04\x14\x00", "Gef\xe4\xdf".encode("cp1252")],
+    ("content", "problem"),
+    [
+        (b"%PDF-1.7 stream", "a.txt is a PDF"),
+        (b"PK\x03\x04\x14\x00", "a.txt is a document of Word or Excel, or an archive"),
+        ("Gef\xe4\xdf".encode("cp1252"), "a.txt is not text in UTF-8"),
+    ],
 )
-def test_a_file_that_is_no_text_in_utf_8_is_refused_by_name(visit, content):
+def test_a_file_that_holds_no_text_is_refused_by_name(visit, content, problem):
     page = visit("try")
-    wrong = {"name": "scan.pdf", "mimeType": "application/pdf", "buffer": content}
+    wrong = {"name": "a.txt", "mimeType": "text/plain", "buffer": content}
     page.locator("#files").set_input_files([wrong])
-    expect(page.get_by_role("alert")).to_contain_text("scan.pdf is not text in UTF-8")
+    expect(page.get_by_role("alert")).to_contain_text(problem)
     expect(page.locator("#text")).to_have_value("")
+
+
+def open_table(page, *lines, name="texts.csv"):
+    content = "\n".join(lines).encode()
+    page.locator("#files").set_input_files(
+        [{"name": name, "mimeType": "text/plain", "buffer": content}]
+    )
+
+
+def test_title_and_abstract_together_are_the_text(visit):
+    page = visit("try")
+    open_table(page, "id,title,abstract", f'1,A tank,"{BATTLE}"')
+    expect(page.locator("#text")).to_have_value(f"A tank\n{BATTLE}")
+
+
+def test_a_table_without_a_header_loses_no_text(visit):
+    page = visit("try")
+    open_table(page, f'"{BATTLE}"', f'"{TEXT}"')
+    expect(page.get_by_role("heading", name="2 texts with their topics")).to_be_visible()
+    expect(page.locator("#many tbody tr").first).to_contain_text(BATTLE[:40])
+
+
+def test_of_a_web_page_only_the_words_are_read(visit):
+    page = visit("try")
+    styled = f"<style>p {{}}</style><p class='a' style='color: red'>{BATTLE}</p>"
+    open_table(page, f"<html>{styled}<script>tank()</script></html>", name="one.html")
+    expect(page.locator("#text")).to_have_value(BATTLE)
+
+
+def test_a_file_that_cannot_be_read_keeps_no_others_from_being_read(visit):
+    page = visit("try")
+    files = {"scan.pdf": b"%PDF-1.7", "one.txt": BATTLE.encode(), "two.txt": TEXT.encode()}
+    page.locator("#files").set_input_files(
+        [{"name": n, "mimeType": "text/plain", "buffer": b} for n, b in files.items()]
+    )
+    expect(page.get_by_role("heading", name="2 texts with their topics")).to_be_visible()
+    expect(page.get_by_role("alert")).to_contain_text("scan.pdf is a PDF")
+
+
+def test_where_the_server_refuses_a_part_what_was_found_before_is_shown(visit):
+    page, n_asked = visit("try"), []
+
+    def answer(route):
+        n_asked.append(len(route.request.post_data_json["texts"]))
+        if len(n_asked) == 1:
+            route.continue_()
+        else:
+            route.fulfill(status=413, json={"detail": "This is too long."})
+
+    page.route("**/v1/suggest-batch", answer)
+    open_table(page, "text", *[f'"{BATTLE}"'] * 40)
+    expect(page.get_by_role("heading", name="32 of 40 texts with their topics")).to_be_visible()
+    expect(page.get_by_role("alert")).to_contain_text("This is too long.")
+    assert n_asked == [32, 8]
+    page.complaints.clear()
 
 
 def test_an_empty_file_among_others_has_its_row_and_one_by_itself_is_refused(visit):

@@ -1,4 +1,4 @@
-"""Map in a real browser: areas to go into, and the cloud of topics."""
+"""Map in a real browser: areas to go into, and search."""
 
 from __future__ import annotations
 
@@ -181,8 +181,123 @@ def test_a_thousand_areas_are_merged_into_tiles_that_can_be_read(visit):
     )
     assert min(boxes) > 2500
     rest.click()
-    expect(page.locator("#map-path")).to_contain_text("more")
+    expect(page.locator("#map-path")).to_contain_text(f"{1024 - shown} more")
     expect(page.locator(".tile").first).not_to_contain_text("a topic 0")
+
+
+def test_further_tiles_have_an_address_and_survive_another_size(visit):
+    page = with_tree(visit, [[0, 1024]], [[node(i, 100) for i in range(1024)]])
+    page.locator(".tile.rest").click()
+    expect(page).to_have_url(re.compile(r"#map/all/\+\d+"))
+    expect(page.locator("#map-path")).to_contain_text("more")
+    first = page.locator(".tile").first.get_attribute("data-key")
+    n_tiles = page.locator(".tile").count()
+    page.set_viewport_size({"width": 700, "height": 700})
+    expect(page.locator(".tile")).not_to_have_count(n_tiles)
+    assert page.locator(".tile").first.get_attribute("data-key") == first
+    expect(page.locator("#map-path")).to_contain_text("more")
+    page.locator(".tile").first.focus()
+    page.keyboard.press("Escape")
+    expect(page).to_have_url(re.compile(r"#map\?"))
+    expect(page.locator(".tile.rest")).to_be_focused()
+    page.go_back()
+    expect(page.locator("#map-path")).to_contain_text("more")
+
+
+def test_a_topic_chosen_just_after_a_resize_is_outlined(visit):
+    page = with_tree(visit, [[0, 2]], [[node(i, 40) for i in range(2)]])
+    page.route("**/v1/clusters/*", lambda route: route.fulfill(json=topics_of_an_area(9)))
+    go_to(page, "map/0/3")
+    expect(page.locator(".tile.found")).to_contain_text("common 3")
+    page.set_viewport_size({"width": 900, "height": 700})
+    page.wait_for_timeout(100)
+    page.locator(".tile", has_text="common 5").click()
+    page.wait_for_timeout(400)
+    expect(page.locator(".tile.found")).to_contain_text("common 5")
+
+
+def test_a_level_with_a_single_area_is_skipped(visit):
+    page = with_tree(visit, [[0, 1], [0, 3]], [[node(0, 30)], [node(i, 10) for i in range(3)]])
+    expect(page.locator(".tile")).to_have_count(3)
+    expect(page.locator("#map-path button")).to_have_text(["All topics"])
+    page = with_tree(visit, [[0, 1]], [[node(0, 30)]])
+    expect(page.locator(".tile").first).to_have_class(re.compile("topic"))
+    page.locator(".tile").first.click()
+    expect(page.locator(".tile.found")).to_have_count(1)
+    expect(page.locator("#map-path button")).to_have_text(["All topics"])
+
+
+def test_figures_of_a_tile_are_left_out_and_not_cut(visit):
+    answer = topics_of_an_area(60)
+    for one in answer["labels"]:
+        one["n_senses"] = 2
+    page = with_tree(visit, [[0, 2]], [[node(i, 40) for i in range(2)]])
+    page.route("**/v1/clusters/*", lambda route: route.fulfill(json=answer))
+    go_to(page, "map/0")
+    figures = page.locator(".tile .n")
+    expect(figures.first).to_be_visible()
+    widths = figures.evaluate_all("all => all.map(one => [one.scrollWidth, one.clientWidth])")
+    assert all(needed <= there for needed, there in widths)
+    assert {"99 texts", "99 texts, 2 meanings"} >= set(figures.all_text_contents()) - {"1 text"}
+    expect(page.locator(".tile.several")).to_have_count(page.locator(".tile.topic").count())
+
+
+def test_hits_are_walked_by_keyboard_and_closed_by_escape_or_a_click_elsewhere(visit):
+    page = visit("map", **STILL)
+    field, hits = page.get_by_label("Find a topic on the map"), page.locator("#map-hits button")
+    field.fill("an")
+    expect(hits.nth(1)).to_be_visible()
+    for key, focused in (
+        ("ArrowDown", hits.nth(0)),
+        ("ArrowDown", hits.nth(1)),
+        ("ArrowUp", hits.nth(0)),
+        ("ArrowUp", field),
+        ("ArrowDown", hits.nth(0)),
+        ("Escape", field),
+    ):
+        page.keyboard.press(key)
+        expect(focused).to_be_focused()
+    expect(hits.first).not_to_be_visible()
+    field.fill("ta")
+    expect(hits.first).to_be_visible()
+    page.get_by_role("heading", name="Map").click()
+    expect(hits.first).not_to_be_visible()
+
+
+def test_a_hit_gives_the_focus_to_its_tile(visit):
+    page = visit("map", **STILL)
+    page.get_by_label("Find a topic on the map").fill("tank")
+    expect(page.locator("#map-hits button").first).to_be_visible()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    expect(page.locator(".tile.found")).to_be_focused()
+
+
+def test_nothing_seems_to_be_under_way_where_the_server_does_not_answer(visit):
+    page = visit("quality", **STILL)
+    page.route("**/v1/tree*", lambda route: route.abort())
+    page.get_by_role("link", name="Map", exact=True).click()
+    expect(page.get_by_role("alert")).to_contain_text("does not answer")
+    expect(page.locator("#panel-map .busy")).to_have_count(0)
+    page.complaints.clear()
+
+
+def test_links_beside_the_map_say_which_model_is_meant(visit, store):
+    page = visit(f"map/cloud/{number_of(store, 'tank')}", **STILL)
+    links = page.locator("#map-detail a")
+    expect(links.first).to_be_visible()
+    addresses = links.evaluate_all("all => all.map(one => one.getAttribute('href'))")
+    assert all(one.endswith("?model=demo") for one in addresses)
+
+
+def test_the_card_of_a_topic_is_in_sight_on_a_phone(visit):
+    phone = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
+    page = visit("map/0", **phone, **STILL)
+    page.locator(".tile.topic").first.tap()
+    heading = page.locator("#map-detail.about-topic h3")
+    expect(heading).to_be_in_viewport()
+    expect(heading).to_have_text(page.locator(".tile.found strong").text_content())
+    assert page.evaluate("scrollY") == 0
 
 
 def test_the_map_is_walked_by_keyboard(visit):
@@ -202,6 +317,21 @@ def test_the_map_is_walked_by_keyboard(visit):
     expect(page.locator(".tile").first).to_be_focused()
     page.keyboard.press("Escape")
     expect(page.locator(".tile")).to_have_count(4)
+    expect(page.locator(f"[data-key='{at}']")).to_be_focused()
+
+
+def test_escape_lets_go_of_a_topic_before_it_leaves_the_area(visit):
+    page = with_tree(visit, [[0, 2]], [[node(i, 40) for i in range(2)]])
+    page.route("**/v1/clusters/*", lambda route: route.fulfill(json=topics_of_an_area(4)))
+    go_to(page, "map/1")
+    page.locator(".tile", has_text="common 3").focus()
+    page.keyboard.press("Enter")
+    expect(page.locator(".tile.found")).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(page).to_have_url(re.compile(r"#map/1\?"))
+    expect(page.locator(".tile.found")).to_have_count(0)
+    page.keyboard.press("Escape")
+    expect(page.locator(".tile", has_text="a topic 1")).to_be_focused()
 
 
 def test_an_area_that_is_not_there_is_named_and_all_areas_are_shown(visit):
@@ -219,60 +349,10 @@ def test_a_topic_of_the_map_shows_its_meanings_and_areas(visit, store):
     expect(detail.get_by_role("heading", name="tank", exact=True)).to_be_visible()
     for sense in store.current().tagger.senses("tank"):
         expect(detail.get_by_role("link", name=sense.name, exact=True)).to_be_visible()
-    areas = detail.locator(f"a[href^='#map/'][href$='/{label}']").filter(has_not_text="cloud")
+    areas = detail.locator(f"a[href^='#map/'][href*='/{label}?']").filter(has_not_text="cloud")
     expect(areas).to_have_count(int(store.current().classifier.clusters_.copies[label]))
     areas.last.click()
     expect(page.locator(".tile.found")).to_contain_text("tank")
-
-
-def test_the_cloud_draws_topics_and_flies_to_one(visit, store):
-    page = visit("map/cloud", **STILL)
-    expect(page.locator("canvas").first).to_be_visible()
-    expect(page.locator("#map-status")).to_contain_text(
-        f"{store.current().classifier.n_labels_} topics"
-    )
-    colours = page.evaluate(
-        """() => {
-            const canvas = document.querySelector("canvas");
-            const { width, height } = canvas;
-            const { data } = canvas.getContext("2d").getImageData(0, 0, width, height);
-            return new Set(new Uint32Array(data.buffer)).size;
-        }"""
-    )
-    assert colours > 3
-    page.get_by_label("Find a topic on the map").fill("tank")
-    page.locator("#map-hits button").first.click()
-    expect(page).to_have_url(re.compile(f"#map/cloud/{number_of(store, 'tank')}"))
-    expect(page.locator("#map-detail h3")).to_have_text("tank")
-    zoomed = page.evaluate("import('./page/map.js').then(map => map.theCloud().transform.k)")
-    assert zoomed > 1
-    page.get_by_role("button", name="Show all").click()
-    zoomed = page.evaluate("import('./page/map.js').then(map => map.theCloud().transform.k)")
-    assert zoomed == 1
-
-
-def test_the_cloud_is_drawn_with_every_pixel_of_the_screen_once_it_stands_still(visit, store):
-    page = visit("map/cloud", device_scale_factor=2)
-    expect(page.locator("canvas")).to_be_visible()
-    ratio = "import('./page/map.js').then(map => map.theCloud().ratio)"
-    assert page.evaluate(ratio) == 2
-    during, after = page.evaluate(
-        """async (label) => {
-            const cloud = (await import("./page/map.js")).theCloud();
-            cloud.choose(label);
-            const frame = () => new Promise(requestAnimationFrame);
-            while (!cloud.isMoving) await frame();
-            await frame();
-            await frame();
-            const during = cloud.points.width / cloud.width;
-            while (cloud.isMoving) await frame();
-            await frame();
-            await frame();
-            return [during, cloud.points.width / cloud.width];
-        }""",
-        number_of(store, "tank"),
-    )
-    assert (during, after) == pytest.approx((1, 2), rel=0.01)
 
 
 def test_topics_with_several_meanings_are_offered_where_nothing_is_chosen(visit, store):
@@ -289,19 +369,3 @@ def test_a_word_that_is_wider_than_its_tile_is_cut_and_not_broken(visit):
     shown = page.locator(".tile strong").first
     expect(shown).to_contain_text("…")
     assert shown.text_content().startswith("Donau")
-
-
-def test_a_point_of_the_cloud_can_be_chosen(visit):
-    page = visit("map/cloud", **STILL)
-    expect(page.locator("canvas").first).to_be_visible()
-    x, y, name = page.evaluate(
-        """async () => {
-            const cloud = (await import("./page/map.js")).theCloud();
-            const { wide, high, left, top } = cloud.view();
-            return [left + wide * cloud.x[0], top + high * cloud.y[0], cloud.plane.names[0]];
-        }"""
-    )
-    page.locator("canvas").first.hover(position={"x": x, "y": y})
-    expect(page.locator(".tip")).to_have_text(name)
-    page.locator("canvas").first.click(position={"x": x, "y": y})
-    expect(page.locator("#map-detail h3")).to_have_text(name)

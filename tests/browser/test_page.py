@@ -32,6 +32,34 @@ def test_model_and_view_stand_in_the_address(visit):
     expect(page).to_have_url(re.compile(r"#map\?model=plain$"))
 
 
+def test_links_name_the_model_so_that_they_work_in_a_new_tab(visit):
+    page = visit("meanings?model=plain")
+    page.wait_for_selector("#found a")
+    links = page.locator("header a, #found a").evaluate_all("all => all.map(one => one.hash)")
+    assert len(links) > 5
+    assert all(link.endswith("?model=plain") for link in links)
+
+
+def test_an_address_of_a_model_that_is_not_there_says_so(visit):
+    page = visit("quality?model=gone")
+    expect(page.get_by_role("alert")).to_contain_text("no model “gone”, but “demo”, “plain”")
+    page.get_by_role("link", name="Quality", exact=True).click()
+    expect(page.locator("#figures")).to_be_visible()
+    expect(page.get_by_role("alert")).to_be_hidden()
+
+
+def test_a_view_begins_at_its_top_and_who_goes_back_finds_the_place(visit):
+    page = visit("quality")
+    expect(page.locator("#topics")).to_be_visible()
+    page.evaluate("scrollTo(0, 500)")
+    page.evaluate("location.hash = '#map?model=demo'")
+    expect(page.locator(".tile").first).to_be_visible()
+    assert page.evaluate("scrollY") == 0
+    page.go_back()
+    expect(page.locator("#topics")).to_be_visible()
+    assert page.evaluate("scrollY") == 500
+
+
 def test_the_footer_names_version_model_and_date_and_leads_to_the_api(visit):
     page = visit("try")
     footer = page.locator("footer")

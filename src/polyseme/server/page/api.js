@@ -4,8 +4,12 @@ const KEPT = "polyseme-token";
 let token = sessionStorage.getItem(KEPT);
 
 export const chosen = {
-  model: null, takesTexts: true, hasProbabilities: true, threshold: null, senses: null, takesUpdates: false, nTopics: 0,
+  model: null, isOneOfSeveral: false, takesTexts: true, hasProbabilities: true, threshold: null, senses: null, takesUpdates: false, nTopics: 0,
+  hasFeatureNames: true,
 };
+
+// Where a view of the chosen model is, such as "meanings/7"; good for a new tab, too.
+export const address = (view) => `#${view}${chosen.isOneOfSeveral ? `?model=${encodeURIComponent(chosen.model)}` : ""}`;
 
 export class TokenWanted extends Error {}
 

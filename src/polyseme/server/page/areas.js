@@ -1,6 +1,6 @@
 // Areas as tiles to go into; a large tile shows what is in it.
 
-import { count, isCode, isStill, make } from "./dom.js";
+import { count, isCode, isStill, make, title } from "./dom.js";
 import { fontSize, laidOut, PLAIN, shortened, textWidth } from "./layout.js";
 
 const TILES = { least: 130 * 66, wider: 2 }, INSIDE = { least: 88 * 34, wider: 2.4 }; // least: pixels that can say something
@@ -9,30 +9,50 @@ const HEAD = 34, EDGE = 6, FIGURE = 110, ALSO = 70; // pixels: above what is ins
 const SMALLEST = 0.62; // rem
 const LINE = 16 * 1.2, LOW = 60; // a tile that is lower has room for its name alone
 const MILLISECONDS = 380;
+const FIGURES = 0.72; // rem, as in map.css
 
 export class Areas {
   constructor(place, { open }) {
     this.place = place;
     this.open = open;
     this.layer = null;
+    this.items = [];
     place.addEventListener("keydown", (event) => this.walk(event));
   }
 
-  // Show items; `towards` says from where the picture flies: { key } of a tile, and "in" or "out".
-  async show(items, towards = null) {
+  // Show items; `towards` says from where the picture flies: { key } of a tile, and the way, "in" or "out".
+  async show(items, towards = null, takesFocus = false) {
     const { clientWidth: width, clientHeight: height } = this.place;
+    this.items = items;
+    this.size = `${width} ${height}`;
     const tiles = laidOut(items, width, height, TILES);
     const layer = make("div", { class: "layer" }, tiles.map((tile) => this.tile(tile)));
     const before = this.layer;
     const from = towards?.way === "in" ? rectangle(before, towards.key) : towards?.way === "out" ? this.rectangleOf(tiles, towards.key) : null;
-    const hadFocus = before?.contains(document.activeElement);
     this.layer = layer;
     if (before && from && !isStill()) {
       this.place.append(layer);
       await fly(towards.way === "in" ? before : layer, towards.way === "in" ? layer : before, from, width, height, towards.way);
+      if (this.layer !== layer) return; // a later picture has taken its place
     }
+    const isFocused = this.place.contains(document.activeElement), last = document.activeElement.dataset.key;
     this.place.replaceChildren(layer);
-    if (hadFocus) layer.querySelector("button")?.focus({ preventScroll: true });
+    if (isFocused || takesFocus) this.focus(towards === null ? last : towards.way === "out" ? towards.key : undefined);
+  }
+
+  // On a tile that was left or kept, else on what was sought, else on the first.
+  focus(key = "") {
+    const tile = this.tileOf(key) ?? this.layer.querySelector(".found") ?? this.layer.querySelector(".tile");
+    tile?.focus({ preventScroll: true });
+  }
+
+  tileOf(key) {
+    return this.layer?.querySelector(`[data-key="${CSS.escape(key)}"]`);
+  }
+
+  resize() {
+    const { clientWidth: width, clientHeight: height } = this.place;
+    if (width > 0 && this.size !== `${width} ${height}`) this.show(this.items);
   }
 
   tile(item) {
@@ -46,20 +66,19 @@ export class Areas {
     name.style.fontSize = `${size.toFixed(2)}rem`;
     const isHidden = isRoomy ? textWidth(title, size) + FIGURE > width : isSmall || height < LOW;
     const also = item.others?.length && textWidth(title, size) + FIGURE + ALSO < width ? make("span", { class: "also" }, item.others.join(", ")) : null;
-    const said = item.said ? make("span", { class: isHidden ? "for-readers" : "n" }, item.said) : null;
+    const said = figures(item.said ?? [], isHidden ? 0 : across);
     const found = make("button", {
       type: "button",
-      class: `tile ${kind}${isSmall ? " small" : ""}${isRoomy ? " roomy" : ""}${item.isFound ? " found" : ""}`,
+      class: `tile ${kind}${isSmall ? " small" : ""}${isRoomy ? " roomy" : ""}${item.isFound ? " found" : ""}${item.isSeveral ? " several" : ""}`,
       "data-key": item.key,
       title: isRest || isRoomy ? null : [title, ...(item.others ?? [])].join(", "),
       "aria-current": item.isFound ? "true" : null,
     },
-    ...(isRoomy ? [make("span", { class: "tile-head" }, name, also, said), this.inside(inside)]
-      : [name, item.others?.length && !isSmall && height >= 84 ? make("span", { class: "others" }, item.others.join(", ")) : null, said]));
+    ...(isRoomy ? [make("span", { class: "tile-head" }, name, also, ...said), this.inside(inside)]
+      : [name, item.others?.length && !isSmall && height >= 84 ? make("span", { class: "others" }, item.others.join(", ")) : null, ...said]));
     found.addEventListener("click", () => this.open(item));
     lay(found, item);
     found.style.setProperty("--hue", String(item.hue ?? 240));
-    if (item.light) found.style.setProperty("--light", `${item.light}%`);
     return found;
   }
 
@@ -91,10 +110,6 @@ export class Areas {
     return found ? [found.x, found.y, found.width, found.height] : null;
   }
 
-  mark(key) {
-    for (const tile of this.layer?.querySelectorAll(".tile") ?? []) tile.classList.toggle("found", tile.dataset.key === key);
-  }
-
   // Arrows go to the nearest tile in their direction.
   walk(event) {
     const step = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }[event.key];
@@ -110,6 +125,14 @@ export class Areas {
     }
     best?.focus();
   }
+}
+
+// As many figures as there is room for; all of them for screen readers.
+function figures(parts, room) {
+  let n = parts.length;
+  while (n > 0 && textWidth(parts.slice(0, n).join(", "), FIGURES, PLAIN) > room) n -= 1;
+  const [shown, hidden] = [parts.slice(0, n), parts.slice(n)].map((some) => some.join(", "));
+  return [shown ? make("span", { class: "n" }, shown) : null, hidden ? make("span", { class: "for-readers" }, hidden) : null];
 }
 
 function lay(element, { x, y, width, height }) {
@@ -132,6 +155,6 @@ async function fly(outer, inner, [x, y, w, h], width, height, way) {
 }
 
 export const topicItem = ({ label, name, n_documents: n, n_senses: nSenses }, hue, isFound) => ({
-  kind: "topic", key: `topic-${label}`, label, title: String(name), value: Math.sqrt(1 + n), hue, isFound, isUnnamed: isCode(name),
-  said: count(n, "text") + (nSenses > 1 ? `, ${count(nSenses, "meaning")}` : ""), light: nSenses > 1 ? 82 : 93 - 3 * (label % 3),
+  kind: "topic", key: `topic-${label}`, label, title: String(title(name)), value: Math.sqrt(1 + n), hue, isFound, isUnnamed: isCode(name),
+  said: [count(n, "text"), ...(nSenses > 1 ? [count(nSenses, "meaning")] : [])], isSeveral: nSenses > 1,
 });

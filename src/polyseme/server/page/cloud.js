@@ -1,11 +1,16 @@
 // The cloud: every topic is a point, and topics that words speak for alike lie near each other.
 
-import { isCode, isStill, make } from "./dom.js";
+import { isCode, isStill, make, title } from "./dom.js";
+import { Room, spotsAround } from "./layout.js";
 import { quadtree, select, zoom, zoomIdentity } from "./vendor/d3.js";
 
 const MOST_CIRCLES = 2000; // points in sight from which on pixels are drawn instead
 const MOST_CAPTIONS = 60, SCANNED = 20_000;
 const MOST_ZOOM = 400, REACH = 14, EDGE = 0.94;
+const STEPS = { ArrowLeft: [1, 0], ArrowRight: [-1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] }, STRIDE = 60; // pixels
+const ZOOMS = { "+": 1.5, "=": 1.5, "-": 1 / 1.5 };
+const PLAIN = "12.5px system-ui, sans-serif", CHOSEN = "600 14px system-ui, sans-serif";
+const CIRCLE = 9, DOT = 6, HINT_SECONDS = 1.5;
 const CLOSE = 14, IN_SIGHT = 60; // how near a flight goes, and how many topics stay in sight
 
 export class Cloud {
@@ -19,20 +24,27 @@ export class Cloud {
     this.y = Float32Array.from(plane.y);
     const all = Array.from({ length: this.n }, (_, i) => i), readable = all.filter((i) => !isCode(plane.names[i]));
     this.named = readable.length ? readable : all;
-    this.chosen = null;
+    this.chosen = this.meaning = null;
     this.isMoving = false;
     this.widths = new Map();
     this.transform = zoomIdentity;
-    this.points = make("canvas", { role: "img", "aria-label": "Every topic as a point; use the search above to find one" });
+    this.points = make("canvas", { tabindex: "0", role: "application",
+      "aria-label": "Every topic as a point. Arrow keys move the map, plus and minus zoom, Escape lets go of the chosen topic; the search above finds one." });
+    this.hint = make("p", { class: "hint", "aria-hidden": "true", hidden: true }, "Two fingers move and zoom the map.");
     this.tip = make("div", { class: "tip", hidden: true });
     const step = (factor) => () => select(this.points).transition().duration(isStill() ? 0 : 250).call(this.zoom.scaleBy, factor);
-    place.replaceChildren(this.points, this.tip, make("div", { class: "zooming" },
+    this.buttons = make("div", { class: "zooming" },
       make("button", { type: "button", "aria-label": "Zoom in", onclick: step(2) }, "+"),
       make("button", { type: "button", "aria-label": "Zoom out", onclick: step(0.5) }, "−"),
-      make("button", { type: "button", "aria-label": "Show all", onclick: () => this.flyTo(zoomIdentity) }, "⤢")));
+      make("button", { type: "button", "aria-label": "Show all", onclick: () => this.flyTo(zoomIdentity) }, "⤢"));
+    place.replaceChildren(this.points, this.tip, this.hint, this.buttons);
     place.classList.add("cloud");
-    this.zoom = zoom().scaleExtent([1, MOST_ZOOM]).on("start", () => { this.isMoving = true; }).on("zoom", (event) => {
+    const isOneFinger = (event) => event.touches?.length === 1; // it scrolls the page
+    this.zoom = zoom().scaleExtent([1, MOST_ZOOM]).filter((event) =>
+      (!event.ctrlKey || event.type === "wheel") && !event.button && !isOneFinger(event));
+    this.zoom.on("start", () => { this.isMoving = true; }).on("zoom", (event) => {
       this.transform = event.transform;
+      this.tip.hidden = true;
       this.schedule();
     }).on("end", () => {
       this.isMoving = false;
@@ -43,8 +55,10 @@ export class Cloud {
     this.points.addEventListener("pointerleave", () => { this.tip.hidden = true; });
     this.points.addEventListener("click", (event) => {
       const i = this.nearest(event);
-      if (i !== null) this.pick(this.plane.labels[i]);
+      this.pick(i === null ? null : this.plane.labels[i]);
     });
+    this.points.addEventListener("keydown", (event) => this.press(event));
+    this.points.addEventListener("touchmove", (event) => isOneFinger(event) && !this.isMoving && this.showHint(), { passive: true });
     this.scheme = matchMedia("(prefers-color-scheme: dark)");
     this.scheme.addEventListener("change", () => this.resize());
     this.tree = quadtree(all, (i) => this.x[i], (i) => this.y[i]);
@@ -54,13 +68,12 @@ export class Cloud {
   resize() {
     const { clientWidth: width, clientHeight: height } = this.points;
     if (width === 0) return;
+    this.corner = [this.buttons.offsetLeft, this.buttons.offsetTop];
     [this.width, this.height, this.ratio] = [width, height, null];
     [this.across, this.down] = [EDGE * width, EDGE * height];
     this.zoom.extent([[0, 0], [width, height]]).translateExtent([[-width / 2, -height / 2], [1.5 * width, 1.5 * height]]);
     const style = getComputedStyle(document.documentElement);
-    this.ink = style.getPropertyValue("--text").trim();
-    this.paper = style.getPropertyValue("--surface").trim();
-    this.accent = style.getPropertyValue("--accent").trim();
+    [this.ink, this.paper, this.accent] = ["--text", "--surface", "--accent"].map((name) => style.getPropertyValue(name).trim());
     this.ground = packed(...rgbOf(this.paper));
     const light = this.scheme.matches ? 0.66 : 0.47;
     const colours = new Map([...new Set(this.plane.clusters)].map((cluster) => [cluster, packed(...fromHsl(this.hueOf(cluster), 0.55, light))]));
@@ -140,28 +153,30 @@ export class Cloud {
   drawCaptions() {
     const context = this.points.getContext("2d"), { wide, high, left, top } = this.view();
     context.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
-    context.font = "12.5px system-ui, sans-serif";
+    context.font = PLAIN;
     context.textAlign = "center";
     context.lineJoin = "round";
     context.lineWidth = 3.5;
-    const taken = [];
-    const write = (words, x, y, colour = this.ink, width = (name) => context.measureText(name).width) => {
+    const room = new Room(this.width, this.height);
+    room.take(...this.corner, this.width, this.height);
+    const write = (words, spots, colour = this.ink, width = (name) => context.measureText(name).width) => {
       const name = words.length > 34 ? `${words.slice(0, 33)}…` : words, half = width(name) / 2 + 5;
-      x = Math.max(half, Math.min(this.width - half, x)); // whole names, also at the edge
-      if (taken.some((box) => Math.abs(box.x - x) < box.half + half && Math.abs(box.y - y) < 17)) return false;
-      taken.push({ x, y, half });
+      const spot = room.place(half, spots(half));
+      if (spot === null) return false;
       context.strokeStyle = this.paper;
-      context.strokeText(name, x, y);
+      context.strokeText(name, ...spot);
       context.fillStyle = colour;
-      context.fillText(name, x, y);
+      context.fillText(name, ...spot);
       return true;
     };
-    this.drawChosen(context, write);
+    this.drawChosen(context, room, write);
+    const chosen = this.indexOf.get(this.chosen);
     const most = Math.min(MOST_CAPTIONS, Math.round((this.width * this.height) / 9000));
     for (let at = 0, written = 0; at < Math.min(this.named.length, SCANNED) && written < most; at += 1) {
       const i = this.named[at];
+      if (i === chosen) continue;
       const x = left + wide * this.x[i], y = top + high * this.y[i];
-      if (x > 0 && x < this.width && y > 16 && y < this.height - 6 && write(String(this.plane.names[i]), x, y - 6, this.ink, (name) => this.widthOf(name, context))) written += 1;
+      if (x > 0 && x < this.width && y > 16 && y < this.height - 6 && write(String(title(this.plane.names[i])), () => [[x, y - 6]], this.ink, (name) => this.widthOf(name, context))) written += 1;
     }
   }
 
@@ -172,33 +187,42 @@ export class Cloud {
     return width;
   }
 
-  // The chosen topic, and lines to where its meanings lie.
-  drawChosen(context, write) {
+  // The chosen topic, and lines to where its meanings lie. Their captions lie over none of them.
+  drawChosen(context, room, write) {
     if (this.chosen === null) return;
     const { wide, high, left, top } = this.view(), i = this.indexOf.get(this.chosen);
     const x = left + wide * this.x[i], y = top + high * this.y[i];
     context.strokeStyle = this.accent;
     context.fillStyle = this.accent;
     context.lineWidth = 2;
-    const meanings = this.plane.senses.filter((sense) => sense.label === this.chosen)
-      .map((sense) => ({ name: sense.name, x: left + wide * sense.x, y: top + high * sense.y }));
+    const meanings = this.meaningsOf(this.chosen).map((sense, at) => ({
+      name: sense.name || "another meaning", x: left + wide * sense.x, y: top + high * sense.y, font: at === this.meaning ? CHOSEN : PLAIN,
+    }));
     for (const meaning of meanings) {
       context.beginPath();
       context.moveTo(x, y);
       context.lineTo(meaning.x, meaning.y);
       context.stroke();
       context.beginPath();
-      context.arc(meaning.x, meaning.y, 5, 0, 7);
+      context.arc(meaning.x, meaning.y, DOT - 1, 0, 7);
       context.fill();
     }
     context.beginPath();
-    context.arc(x, y, 8, 0, 7);
+    context.arc(x, y, CIRCLE - 1, 0, 7);
     context.stroke();
     context.lineWidth = 3.5;
-    context.font = "600 14px system-ui, sans-serif";
-    write(String(this.plane.names[i]), x, y - 14, this.accent);
-    context.font = "12.5px system-ui, sans-serif";
-    for (const meaning of meanings) write(meaning.name, meaning.x, meaning.y + 18, this.accent);
+    const named = [{ name: String(title(this.plane.names[i])), x, y, radius: CIRCLE, font: CHOSEN }, ...meanings.map((one) => ({ ...one, radius: DOT }))];
+    const inSight = named.filter((one) => one.x > 0 && one.x < this.width && one.y > 0 && one.y < this.height);
+    for (const one of inSight) room.take(one.x - one.radius, one.y - one.radius, one.x + one.radius, one.y + one.radius);
+    for (const one of inSight) {
+      context.font = one.font;
+      write(one.name, (half) => spotsAround(one.x, one.y, one.radius, half), this.accent);
+    }
+    context.font = PLAIN;
+  }
+
+  meaningsOf(label) {
+    return this.plane.senses.filter((sense) => sense.label === label);
   }
 
   nearest(event) {
@@ -208,27 +232,45 @@ export class Cloud {
   }
 
   hover(event) {
-    const i = event.buttons ? null : this.nearest(event), box = this.points.getBoundingClientRect();
+    const i = event.buttons || this.isMoving ? null : this.nearest(event), box = this.points.getBoundingClientRect();
     this.tip.hidden = i === null;
     if (i === null) return;
-    this.tip.textContent = this.plane.names[i];
+    this.tip.textContent = title(this.plane.names[i]);
     this.tip.style.left = `${Math.min(event.clientX - box.left + 12, this.width - 160)}px`;
     this.tip.style.top = `${event.clientY - box.top + 12}px`;
   }
 
-  choose(label) {
-    this.chosen = this.indexOf.has(label) ? label : null;
+  press(event) {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const { k } = this.transform, all = select(this.points);
+    if (event.key in STEPS) this.zoom.translateBy(all, ...STEPS[event.key].map((step) => (step * STRIDE) / k));
+    else if (event.key in ZOOMS) this.zoom.scaleBy(all, ZOOMS[event.key]);
+    else if (event.key === "Escape") this.pick(null);
+    else return;
+    event.preventDefault();
+  }
+
+  showHint() {
+    this.hint.hidden = false;
+    clearTimeout(this.hiding);
+    this.hiding = setTimeout(() => { this.hint.hidden = true; }, 1000 * HINT_SECONDS);
+  }
+
+  // Fly to a topic and its meanings, or to one of these; null lets go of it. Returns whether there is such a topic.
+  choose(label, meaning = null) {
+    this.tip.hidden = true;
+    [this.chosen, this.meaning] = [this.indexOf.has(label) ? label : null, meaning];
     if (this.chosen === null) {
       this.draw();
-      return false;
+      return label === null;
     }
-    const ends = [this.indexOf.get(label)].map((i) => [this.x[i], this.y[i]])
-      .concat(this.plane.senses.filter((sense) => sense.label === label).map((sense) => [sense.x, sense.y]));
-    const [xs, ys] = [ends.map((end) => end[0]), ends.map((end) => end[1])];
-    const spread = Math.max(Math.max(...xs) - Math.min(...xs), Math.max(...ys) - Math.min(...ys));
-    const k = Math.max(1, Math.min(CLOSE, Math.sqrt(this.n / IN_SIGHT), 0.6 / Math.max(spread, 1e-3)));
-    const middle = (all) => (Math.max(...all) + Math.min(...all)) / 2;
-    const x = (this.width - this.across) / 2 + this.across * middle(xs), y = (this.height - this.down) / 2 + this.down * middle(ys);
+    const meanings = this.meaningsOf(label), i = this.indexOf.get(label), all = [{ x: this.x[i], y: this.y[i] }, ...meanings];
+    const ends = (of) => ["x", "y"].map((axis) => [Math.min(...of.map((one) => one[axis])), Math.max(...of.map((one) => one[axis]))]);
+    const spread = Math.max(...ends(all).map(([least, most]) => most - least));
+    const one = meanings[meaning]; // with it in the middle, the others stay in sight
+    const k = Math.max(1, Math.min(CLOSE, Math.sqrt(this.n / IN_SIGHT), (one ? 0.4 : 0.6) / Math.max(spread, 1e-3)));
+    const [middleX, middleY] = ends(one ? [one] : all).map(([least, most]) => (least + most) / 2);
+    const x = (this.width - this.across) / 2 + this.across * middleX, y = (this.height - this.down) / 2 + this.down * middleY;
     this.flyTo(zoomIdentity.translate(this.width / 2 - k * x, this.height / 2 - k * y).scale(k));
     return true;
   }

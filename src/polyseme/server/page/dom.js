@@ -1,5 +1,7 @@
 // Elements are made here. Strings become text nodes, so nothing that a model or a user says is markup.
 
+import { address } from "./api.js";
+
 const SVG = "http://www.w3.org/2000/svg";
 const LONG_NAME = 80; // chips may not have room for all of it
 
@@ -30,6 +32,9 @@ export function count(n, one, many = `${one}s`) {
 
 export const percent = (share, digits = 0) => `${(100 * share).toFixed(digits)}%`;
 
+// Topics of a model without names are numbers.
+export const title = (name) => (typeof name === "number" ? `Topic ${name}` : name);
+
 // Whether a name says nothing to people, as "gnd:4020588-5" does; the server knows these alike.
 export function isCode(name) {
   if (typeof name !== "string" || name.includes("://")) return true;
@@ -52,7 +57,7 @@ export function bar(share) {
 }
 
 export const topicChip = ({ label, name }, kind = "") =>
-  make("a", { class: `chip ${kind}`, href: `#meanings/${label}`, title: name?.length > LONG_NAME ? name : null }, name);
+  make("a", { class: `chip ${kind}`, dir: "auto", href: address(`meanings/${label}`), title: name?.length > LONG_NAME ? name : null }, name);
 
 // Topics without a name that says something wait behind a button, unless there are no others.
 export function topicList(labels, kind = () => "") {
@@ -72,6 +77,7 @@ export function topicList(labels, kind = () => "") {
 export const busy = (words) => make("p", { class: "busy", role: "status" }, words);
 
 export const isNarrow = () => matchMedia("(max-width: 59.99rem)").matches;
+export const isTouched = () => matchMedia("(hover: none)").matches;
 export const isStill = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
 
 export function table(caption, head, rows) {

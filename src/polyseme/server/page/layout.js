@@ -1,16 +1,17 @@
-// Where tiles lie: a treemap whose small tiles are merged into one, and the size of what is written on a tile.
+// Where tiles lie: a treemap whose small tiles are merged into one; and how large, and where, names are written.
 
 import { hierarchy, treemap, treemapSquarify } from "./vendor/d3.js";
 
 const REST = 1.3; // tiles that the merged ones take the room of
 const GAP = 2;
 
-// Keep as many items, the largest first, as get `least` pixels. What was searched is always kept, and what has a
-// name that says something comes before what has none.
+// The largest first, but what has a name that says something before what has none.
+export const ordered = (items) => [...items].sort((a, b) => Boolean(a.isUnnamed) - Boolean(b.isUnnamed) || b.value - a.value);
+
+// Keep as many items, in their order, as get `least` pixels. What was searched is always kept.
 export function merged(items, area, least) {
   const [sought] = items.filter((one) => one.isFound);
-  const sorted = items.filter((one) => one !== sought)
-    .sort((a, b) => Boolean(a.isUnnamed) - Boolean(b.isUnnamed) || b.value - a.value);
+  const sorted = ordered(items.filter((one) => one !== sought));
   const sums = [0], smallest = [Infinity];
   for (const { value } of sorted) {
     sums.push(sums.at(-1) + value);
@@ -25,7 +26,7 @@ export function merged(items, area, least) {
   while (n > 1 && !fits(n)) n -= 1;
   if (sorted.length - n === 1) n = sorted.length; // one alone is not worth merging
   const shown = [...kept(n), ...sorted.slice(0, n)];
-  return n === sorted.length ? shown : [...shown, { kind: "rest", items: sorted.slice(n), value: REST * smallest[n] }];
+  return n === sorted.length ? shown : [...shown, { kind: "rest", key: "rest", after: n, items: sorted.slice(n), value: REST * smallest[n] }];
 }
 
 // Tiles are about `wider` times as wide as high, since names are written on them.
@@ -61,3 +62,40 @@ export const shortened = (words, size, width, font = TITLE) => words.replace(/[^
   while (n > 1 && !fits(`${word.slice(0, n)}…`)) n -= 1;
   return `${word.slice(0, n)}…`;
 });
+
+const ABOVE = 12, BELOW = 5, LINE = ABOVE + BELOW; // pixels above and below the foot of a caption's letters
+
+// The room for captions on a picture: what is taken stays free of others.
+export class Room {
+  constructor(width, height) {
+    [this.width, this.height] = [width, height];
+    this.taken = [];
+  }
+
+  take(left, top, right, bottom) {
+    this.taken.push([left, top, right, bottom]);
+  }
+
+  isFree(left, top, right, bottom) {
+    return !this.taken.some((box) => left < box[2] && right > box[0] && top < box[3] && bottom > box[1]);
+  }
+
+  // Take the first free one of spots for a caption, [x, y]s of the middle of its foot; null if none is free.
+  place(half, spots) {
+    for (const [wanted, y] of spots) {
+      const x = Math.max(half, Math.min(this.width - half, wanted)); // whole names, also at the edge
+      const box = [x - half, y - ABOVE, x + half, y + BELOW];
+      if (box[1] < 0 || box[3] > this.height || !this.isFree(...box)) continue;
+      this.take(...box);
+      return [x, y];
+    }
+    return null;
+  }
+}
+
+// Spots for the caption of a circle, the nearest first: above, below, beside it, and further away.
+export function spotsAround(x, y, radius, half) {
+  const beside = [[x + radius + half, y + BELOW], [x - radius - half, y + BELOW]];
+  const lines = [0, 1, 2, 3].map((n) => [[x, y - radius - BELOW - n * LINE], [x, y + radius + ABOVE + n * LINE]]);
+  return [...lines[0], ...beside, ...lines.slice(1).flat()];
+}

@@ -1,19 +1,16 @@
 // Many texts at once: files are dropped or opened, and a table of their topics can be saved.
 
-import { chosen, latestOnly, post } from "./api.js";
+import { address, chosen, latestOnly, post } from "./api.js";
 import { count, find, make, percent } from "./dom.js";
 import { textsOf } from "./reading.js";
 import { asCsv, asLines, download } from "./saving.js";
 
-const AT_ONCE = 32, MOST_LABELS = 20, N_SHOWN = 100, EXCERPT = 120;
+const AT_ONCE = 32, LETTERS_AT_ONCE = 1_000_000, MOST_LABELS = 20, N_SHOWN = 100, EXCERPT = 120;
 let tell, run;
 
 export function begin(told) {
   tell = told;
-  run = latestOnly((error) => {
-    find("many").hidden = true;
-    tell.showProblem(error);
-  });
+  run = latestOnly(tell.showProblem);
   find("open-files").addEventListener("click", () => find("files").click());
   find("files").addEventListener("change", () => {
     take([...find("files").files]);
@@ -21,7 +18,7 @@ export function begin(told) {
   });
   // Wherever a file is dropped, the browser must not leave the page for it.
   const sheet = find("sheet");
-  const isWanted = () => !find("panel-try").hidden && chosen.takesTexts;
+  const isWanted = () => chosen.model !== null && chosen.takesTexts;
   const onFiles = (kind, act) => document.addEventListener(kind, (event) => {
     if (!event.dataTransfer?.types.includes("Files")) return;
     event.preventDefault();
@@ -31,7 +28,9 @@ export function begin(told) {
   onFiles("dragleave", (event) => event.relatedTarget === null && sheet.classList.remove("dropping"));
   onFiles("drop", (event) => {
     sheet.classList.remove("dropping");
-    if (isWanted()) take([...event.dataTransfer.files]);
+    if (!isWanted()) return;
+    if (find("panel-try").hidden) location.hash = address("try");
+    take([...event.dataTransfer.files]);
   });
 }
 
@@ -41,34 +40,53 @@ export function forget() {
 
 function take(files) {
   run(async (signal, isCurrent) => {
-    const texts = (await Promise.all(files.map(textsOf))).flat();
+    const read = await Promise.allSettled(files.map(textsOf));
     if (!isCurrent()) return;
     tell.clearProblem();
-    if (texts.every(({ text }) => text.trim() === "")) throw new Error("There is no text in these files.");
-    if (texts.length === 1) {
-      find("many").hidden = true;
-      tell.useText(texts[0].text);
-      return;
-    }
+    // A file that cannot be read does not keep the others from being read.
+    const problems = read.filter(({ reason }) => reason).map(({ reason }) => reason.message);
+    const texts = read.flatMap(({ value }) => value ?? []);
+    const isEmpty = texts.every(({ text }) => text.trim() === "");
+    if (isEmpty && problems.length === 0) problems.push("There is no text in these files.");
+    if (texts.length === 1 && !isEmpty) await tell.useText(texts[0].text);
+    if (problems.length) tell.showProblem(new Error(problems.join(" ")));
+    if (isEmpty || texts.length === 1) return;
     const bar = make("progress", { max: texts.length, value: 0, "aria-label": "Texts that have their topics" });
     find("many").hidden = false;
     find("many").replaceChildren(make("div", { class: "row spread" },
       make("h3", {}, `Finding topics for ${count(texts.length, "text")}`),
       make("button", { type: "button", onclick: forget }, "Stop")), bar);
     find("many").scrollIntoView({ block: "nearest" });
-    const found = [];
-    for (let first = 0; first < texts.length; first += AT_ONCE) {
-      const part = texts.slice(first, first + AT_ONCE);
-      const { results } = await post("suggest-batch", { texts: part.map((one) => one.text), limit: MOST_LABELS, threshold: tell.threshold() }, signal);
-      if (!isCurrent()) return;
-      results.forEach((topics, i) => found.push({ ...part[i], topics }));
-      bar.value = found.length;
+    const found = [], threshold = tell.threshold();
+    try {
+      for (const part of batches(texts)) {
+        const { results } = await post("suggest-batch", { texts: part.map((one) => one.text), limit: MOST_LABELS, threshold }, signal);
+        if (!isCurrent()) return;
+        results.forEach((topics, i) => found.push({ ...part[i], topics }));
+        bar.value = found.length;
+      }
+    } catch (error) {
+      if (error.name === "AbortError") throw error;
+      tell.showProblem(error); // what was found before is not lost
     }
-    show(found);
+    if (isCurrent()) show(found, texts.length, threshold);
   });
 }
 
-function show(found) {
+function* batches(texts) {
+  let part = [], letters = 0;
+  for (const one of texts) {
+    if (part.length === AT_ONCE || (part.length && letters + one.text.length > LETTERS_AT_ONCE)) {
+      yield part;
+      [part, letters] = [[], 0];
+    }
+    part.push(one);
+    letters += one.text.length;
+  }
+  if (part.length) yield part;
+}
+
+function show(found, nTexts, threshold) {
   const nWithout = found.filter((one) => one.topics.length === 0).length;
   const figure = (value) => Number(value.toPrecision(3));
   const rows = () => found.flatMap(({ id, topics }) => (topics.length
@@ -76,19 +94,19 @@ function show(found) {
   const lines = () => found.map(({ id, text, topics }) => ({ id, text, topics }));
   find("many").replaceChildren(
     make("div", { class: "row spread" },
-      make("h3", {}, `${count(found.length, "text")} with their topics`),
+      make("h3", {}, `${found.length < nTexts ? `${found.length.toLocaleString("en")} of ` : ""}${count(nTexts, "text")} with their topics`),
       make("span", { class: "row" },
         make("button", { type: "button", class: "primary", onclick: () => download("topics.csv", asCsv(["id", "topic", "uri", "score", "meaning"], rows()), "text/csv") }, "Download table"),
         make("button", { type: "button", onclick: () => download("topics.jsonl", asLines(lines()), "application/jsonl") }, "Download JSON lines"),
         make("button", { type: "button", class: "bare", onclick: forget }, "Close"))),
-    make("p", { class: "quiet" }, nWithout ? `${count(nWithout, "text")} got no topic at this threshold. ` : "", `A row of the table is a text and one of its topics${nWithout ? "; texts without one have a row, too" : ""}.`,
+    make("p", { class: "quiet" }, chosen.hasProbabilities ? `Topics are at least ${percent(threshold)} likely. ` : "", nWithout ? `${count(nWithout, "text")} got no topic. ` : "", `A row of the table is a text and one of its topics${nWithout ? "; texts without one have a row, too" : ""}.`,
       found.length > N_SHOWN ? ` The first ${N_SHOWN} are shown.` : ""),
     make("div", { class: "table", tabindex: "0", role: "region", "aria-label": "Texts with their topics" }, make("table", {},
       make("thead", {}, make("tr", {}, ["Text", "Topics"].map((title) => make("th", { scope: "col", class: "words" }, title)))),
       make("tbody", {}, found.slice(0, N_SHOWN).map(({ id, text, topics }) => make("tr", {},
         make("th", { scope: "row" }, make("button", { type: "button", class: "bare open", title: "open this text above", onclick: () => openText(text) }, id), make("br"), make("span", { class: "quiet" }, text.length > EXCERPT ? `${text.slice(0, EXCERPT)}…` : text)),
         make("td", { class: "words" }, topics.length ? make("ul", { class: "plain chips" }, topics.map((one) => make("li", {},
-          make("a", { class: "chip", href: `#meanings/${one.label}`, title: one.sense?.name }, one.name, " ", make("span", { class: "quiet figure" }, chosen.hasProbabilities ? percent(one.score) : figure(one.score)))))) : "none")))))));
+          make("a", { class: "chip", dir: "auto", href: address(`meanings/${one.label}`), title: one.sense?.name }, one.name, " ", make("span", { class: "quiet figure" }, chosen.hasProbabilities ? percent(one.score) : figure(one.score)))))) : "none")))))));
 }
 
 function openText(text) {

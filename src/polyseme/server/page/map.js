@@ -1,9 +1,10 @@
 // Map: topics by areas to go into, or as a cloud; search flies to a topic.
 
 import { Areas, topicItem } from "./areas.js";
-import { chosen, debounced, get, latestOnly } from "./api.js";
+import { address, chosen, debounced, get, latestOnly } from "./api.js";
 import { Cloud } from "./cloud.js";
-import { busy, count, find, isStill, make } from "./dom.js";
+import { busy, count, find, isStill, isTouched, make } from "./dom.js";
+import { ordered } from "./layout.js";
 import * as detail from "./map_detail.js";
 import { addressOf, placeAt, same, Tree } from "./tree.js";
 
@@ -12,31 +13,33 @@ const HELP = {
   areas: "Topics that texts share lie in one area. Open an area, or one inside it.",
   cloud: "Every topic is a point; topics that the same words speak for lie near each other.",
 };
-let run, searchRun, tree = null, areas = null, cloud = null, kind = "areas", current = null, resized = null;
+const MARK = " Topics with a marked corner have several meanings.";
+let run, searchRun, tree = null, areas = null, cloud = null, kind = "areas";
+let current = null, skipped = 0, topic = null; // the area, how many of its tiles come before those shown, the chosen topic
 let gone = null; // what was searched for, once the map has gone there
+let takesFocus = false; // whether the map gets it when it is shown, since what had it goes away
 
 export function begin({ showProblem }) {
-  run = latestOnly(showProblem);
+  run = latestOnly((error) => {
+    find("map-picture").querySelector(".busy")?.remove();
+    showProblem(error);
+  });
   searchRun = latestOnly(showProblem);
-  detail.begin({ showProblem, goToTopic });
-  find("show-areas").addEventListener("click", () => { location.hash = "#map"; });
-  find("show-cloud").addEventListener("click", () => { location.hash = "#map/cloud"; });
+  detail.begin({ showProblem, goToTopic: goToChosen });
+  for (const wanted of ["areas", "cloud"]) find(`show-${wanted}`).addEventListener("click", () => change(wanted));
   find("map-query").addEventListener("input", debounced(() => find("map-query").value === gone || search()));
-  find("map-query").addEventListener("keydown", (event) => {
-    if (event.key === "Enter") search({ goes: true }); // whoever types fast need not wait for the list
-    else if (event.key === "ArrowDown") find("map-hits").querySelector("button")?.focus();
-    else if (event.key === "Escape") closeHits();
-    else return;
-    event.preventDefault();
-  });
+  find("map-query").parentElement.addEventListener("keydown", walkHits);
+  document.addEventListener("pointerdown", (event) => find("map-query").parentElement.contains(event.target) || closeHits());
   find("map-picture").addEventListener("keydown", (event) => {
-    if (event.key === "Escape" && kind === "areas" && current && current.level >= 0) go(tree.parent(current));
+    if (event.key !== "Escape" || current === null) return;
+    goTo(viewOf(topic !== null || skipped > 0 ? current : tree.parent(current)));
   });
-  window.addEventListener("resize", debounced(() => !find("panel-map").hidden && resized?.()));
+  new ResizeObserver(debounced(() => (areas ?? cloud)?.resize())).observe(find("map-picture"));
 }
 
 export function forget() {
-  tree = areas = cloud = current = resized = null;
+  run(async () => {}); // what is under way is about the former model
+  tree = areas = cloud = current = topic = null;
   find("map-picture").replaceChildren();
   find("map-path").replaceChildren();
   find("map-query").value = "";
@@ -44,16 +47,20 @@ export function forget() {
   detail.clear();
 }
 
-// An argument is an area and perhaps a topic in it, or "cloud" and perhaps a topic.
+// An argument is an area, and perhaps a topic in it or "+" and how many of its tiles come before those shown; or
+// "cloud", perhaps a topic, and perhaps a meaning of it.
 export function show(argument) {
-  const [first, second = ""] = argument.split("/");
+  const [first, second = "", third = ""] = argument.split("/");
   const wanted = first === "cloud" ? "cloud" : "areas";
   for (const one of ["areas", "cloud"]) find(`show-${one}`).setAttribute("aria-pressed", String(one === wanted));
-  find("map-help").textContent = HELP[wanted];
+  find("map-help").textContent = HELP[wanted] + (wanted === "areas" && chosen.senses?.n_ambiguous_labels ? MARK : "");
   find("map-path").hidden = wanted === "cloud";
   find("map-status").textContent = "";
   closeHits();
-  const label = second === "" ? null : Number(second);
+  const isFurther = /^\+\d+$/.test(second), skip = isFurther ? Number(second) : 0;
+  const label = topic = second === "" || isFurther ? null : Number(second);
+  const getsFocus = takesFocus;
+  takesFocus = false;
   run(async (signal, isCurrent) => {
     if (wanted !== kind) {
       kind = wanted;
@@ -66,18 +73,27 @@ export function show(argument) {
       if (!isCurrent()) return;
       tree = new Tree(found);
     }
-    if (wanted === "cloud") await showCloud(label, signal, isCurrent);
-    else await showAreas(first, label, signal, isCurrent);
+    if (wanted === "cloud") await showCloud(label, third === "" ? null : Number(third), signal, isCurrent);
+    else await showAreas(first, { label, skip, getsFocus }, signal, isCurrent);
+    if (wanted === "cloud" && getsFocus && isCurrent()) cloud?.points.focus({ preventScroll: true });
   });
 }
 
+// Whoever changes to the other kind of map keeps the chosen topic; who chooses the same kind starts anew.
+function change(wanted) {
+  if (kind === wanted || topic === null) goTo(wanted === "cloud" ? "map/cloud" : "map");
+  else goToTopic(topic, wanted);
+}
+
+const goTo = (view) => { location.hash = address(view); };
+
 // Areas
 
-async function showAreas(address, label, signal, isCurrent) {
-  const target = placeAt(tree, address);
+async function showAreas(where, { label = null, skip = 0, getsFocus = false }, signal, isCurrent) {
+  const target = placeAt(tree, where);
   if (target === null) {
-    history.replaceState(null, "", location.hash.replace(/^#map[^?]*/, "#map")); // the model stays
-    await showAreas("", null, signal, isCurrent);
+    history.replaceState(null, "", address("map"));
+    await showAreas("", {}, signal, isCurrent);
     throw new Error("There is no such area on the map.");
   }
   if (areas === null) {
@@ -88,19 +104,23 @@ async function showAreas(address, label, signal, isCurrent) {
   const steps = current === null || isStill() ? [target] : between(current, target);
   for (const step of steps) {
     const isLast = same(step, target);
-    const items = await itemsOf(step, isLast ? label : null, signal);
+    const all = await itemsOf(step, isLast ? label : null, signal);
     if (!isCurrent()) return;
-    const before = current;
-    current = step;
-    const towards = before === null || same(before, step) ? null
-      : step.level > before.level ? { way: "in", key: keyOf(step) } : { way: "out", key: keyOf(before) };
-    showPath();
+    const n = isLast ? Math.min(skip, Math.max(0, all.length - 1)) : 0, items = ordered(all).slice(n);
+    const towards = directionOf(step, n);
+    [current, skipped] = [step, n];
+    showPath(n > 0 ? `${items.length.toLocaleString("en")} more` : null);
     if (isLast) detail.show(tree, step, label);
-    await areas.show(items, towards);
+    await areas.show(items, towards, isLast && getsFocus);
     if (!isCurrent()) return;
   }
-  if (label !== null) areas.mark(`topic-${label}`);
-  resized = async () => areas.show(await itemsOf(current, label));
+}
+
+// Whether what comes next lies in what is shown, or around it, and by which tile of the larger one.
+function directionOf(place, skip) {
+  if (current === null || (same(place, current) && skip === skipped)) return null;
+  if (same(place, current)) return { way: skip > skipped ? "in" : "out", key: "rest" };
+  return place.level > current.level ? { way: "in", key: keyOf(place) } : { way: "out", key: keyOf(current) };
 }
 
 const keyOf = ({ level, node }) => `area-${level}-${node}`;
@@ -119,44 +139,37 @@ async function itemsOf(place, label, signal) {
     const { labels } = await get(`clusters/${place.node}`, { limit: MOST_TOPICS }, signal);
     return labels.map((one) => topicItem(one, hue, one.label === label));
   }
-  return tree.children(place).map((child, i) => ({
-    ...areaItem(child),
-    light: place.level < 0 ? 90 : 95 - 4 * (i % 4),
-    inside: tree.children(child).map(areaItem),
-  }));
+  return tree.children(place).map((child) => ({ ...areaItem(child), inside: tree.children(tree.entered(child)).map(areaItem) }));
 }
 
-function areaItem(place) {
-  const [title, ...others] = tree.names(place), n = tree.nTopics(place);
-  return { kind: "area", key: keyOf(place), place, title, others, value: tree.size(place), said: count(n, "topic"), hue: tree.hue(place) };
+function areaItem(area) {
+  const [title, ...others] = tree.names(area), place = tree.entered(area);
+  return { kind: "area", key: keyOf(place), place, title, others, value: tree.size(area), said: [count(tree.nTopics(area), "topic")], hue: tree.hue(area) };
 }
 
 function open(item) {
-  if (item.kind === "area") go(item.place);
-  else if (item.kind === "topic") location.hash = `#map/${addressOf(tree, current)}/${item.label}`;
-  else {
-    areas.show(item.items);
-    showPath(`${item.items.length.toLocaleString("en")} more`);
-  }
+  if (item.kind === "area") goTo(viewOf(item.place));
+  else goTo(viewOf(current, item.kind === "topic" ? item.label : `+${skipped + item.after}`));
 }
 
-function go(place) {
-  const address = addressOf(tree, place);
-  location.hash = address === "" ? "#map" : `#map/${address}`;
-}
+const viewOf = (place, ...inside) =>
+  (tree.isWhole(place) && inside.length === 0 ? "map" : ["map", addressOf(tree, place), ...inside].join("/"));
 
 function showPath(more = null) {
   const way = tree.way(current);
   find("map-path").replaceChildren(...way.map((place, i) => make("button", {
     type: "button",
     "aria-current": more === null && i === way.length - 1 ? "location" : null,
-    onclick: () => (same(place, current) ? show(addressOf(tree, place)) : go(place)),
-  }, tree.title(place))), ...(more === null ? [] : [make("span", { class: "quiet" }, more)]));
+    onclick: () => {
+      takesFocus = true;
+      visit(viewOf(place));
+    },
+  }, tree.title(place))), ...(more === null ? [] : [make("span", { class: "quiet", "aria-current": "location" }, more)]));
 }
 
 // Cloud
 
-async function showCloud(label, signal, isCurrent) {
+async function showCloud(label, meaning, signal, isCurrent) {
   if (cloud === null) {
     find("map-picture").replaceChildren(busy("Laying out all topics; the first time takes a while."));
     const plane = await get("plane", {}, signal);
@@ -166,17 +179,15 @@ async function showCloud(label, signal, isCurrent) {
       return;
     }
     cloud = new Cloud(find("map-picture"), plane, {
-      pick: (picked) => { location.hash = `#map/cloud/${picked}`; },
+      pick: (picked) => goTo(picked === null ? "map/cloud" : `map/cloud/${picked}`),
       hueOf: (cluster) => tree.hue({ level: tree.last, node: cluster }),
     });
-    resized = () => cloud.resize();
-    find("map-status").textContent = `${count(plane.labels.length, "topic")}. Drag to move, turn the wheel or pinch to zoom.`;
   }
-  if (label === null) detail.showCloud(cloud.n, cloud.n === chosen.nTopics);
-  else {
-    if (!cloud.choose(label)) find("map-status").textContent = "This topic is too rare to be in the cloud.";
-    detail.showTopic(tree, label, "cloud");
-  }
+  find("map-status").textContent = cloud.choose(label, meaning)
+    ? `${count(cloud.n, "topic")}. ${isTouched() ? "Two fingers move and zoom them." : "Drag or use the arrow keys to move, turn the wheel to zoom."}`
+    : "This topic is too rare to be in the cloud.";
+  if (label === null) detail.showCloud(tree, cloud.n, cloud.n === chosen.nTopics);
+  else detail.showTopic(tree, label, "cloud");
 }
 
 export const theCloud = () => cloud; // for measurements
@@ -194,29 +205,54 @@ function search({ goes = false } = {}) {
     if (!isCurrent()) return;
     if (goes && labels.length) {
       gone = find("map-query").value;
-      goToTopic(labels[0].label);
+      goToChosen(labels[0].label);
       return;
     }
     gone = null;
     find("map-hits").hidden = false;
-    find("map-hits").replaceChildren(...labels.map((one) => make("button", { type: "button", onclick: () => goToTopic(one.label) },
+    find("map-hits").replaceChildren(...labels.map((one) => make("button", { type: "button", onclick: () => goToChosen(one.label) },
       make("span", { class: "name" }, one.name), make("span", { class: "quiet" }, one.n_senses > 1 ? count(one.n_senses, "meaning") : count(one.n_documents, "text")))),
     ...(labels.length ? [] : [make("p", { class: "quiet" }, `No topic has “${query}” in its name.`)]));
   });
+}
+
+function walkHits(event) {
+  const stops = [find("map-query"), ...find("map-hits").querySelectorAll("button")], at = stops.indexOf(event.target);
+  const isOpen = !find("map-hits").hidden;
+  if (event.key === "Enter" && at === 0) search({ goes: true }); // whoever types fast need not wait for the list
+  else if (event.key === "ArrowDown" && isOpen) stops[at + 1]?.focus();
+  else if (event.key === "ArrowUp" && isOpen) stops[at - 1]?.focus();
+  else if (event.key === "Escape" && isOpen) {
+    closeHits();
+    stops[0].focus();
+  } else return;
+  event.preventDefault();
 }
 
 function closeHits() {
   find("map-hits").hidden = true;
 }
 
-async function goToTopic(label) {
+// The list or chip by which a topic was chosen goes away, so the map gets the focus.
+function goToChosen(label) {
+  takesFocus = true;
+  goToTopic(label, kind);
+}
+
+async function goToTopic(label, wanted) {
   closeHits();
-  if (kind === "cloud") {
-    location.hash = `#map/cloud/${label}`;
-    return;
-  }
   searchRun(async (signal, isCurrent) => {
+    if (wanted === "cloud") {
+      visit(`map/cloud/${label}`);
+      return;
+    }
     const { slots } = await get(`labels/${label}`, {}, signal);
-    if (isCurrent() && slots.length) location.hash = `#map/${slots[0].cluster}/${label}`;
+    if (isCurrent()) visit(slots.length ? `map/${slots[0].cluster}/${label}` : "map");
   });
+}
+
+// Who asks again for what is shown is led there once more, from wherever the cloud was moved to.
+function visit(view) {
+  if (location.hash === address(view)) show(view.slice("map/".length));
+  else goTo(view);
 }

@@ -1,7 +1,7 @@
 // Meanings: a topic found by name; its meanings side by side, if it has several.
 
-import { chosen, debounced, get, latestOnly } from "./api.js";
-import { bar, count, find, isNarrow, make, percent, sure, topicList } from "./dom.js";
+import { address, chosen, debounced, get, latestOnly } from "./api.js";
+import { bar, count, find, isNarrow, make, percent, sure, title, topicList } from "./dom.js";
 import { inVocabulary } from "./vocabulary.js";
 
 const ALONE = "The training texts have one topic each, so that meanings were told apart by ";
@@ -13,6 +13,7 @@ export function begin(told) {
   tell = told;
   searchRun = latestOnly(tell.showProblem);
   labelRun = latestOnly((error) => {
+    find("label").classList.remove("waiting");
     find("label").replaceChildren();
     tell.showProblem(error);
   });
@@ -20,11 +21,26 @@ export function begin(told) {
     tell.clearProblem();
     search(null);
   }));
+  find("query").addEventListener("keydown", (event) => {
+    const first = find("found").querySelector("a");
+    if (event.key === "Enter") search((found) => found && (location.hash = address(`meanings/${found.label}`)));
+    else if (event.key === "ArrowDown") first?.focus();
+    else return;
+    event.preventDefault();
+  });
+  find("found").addEventListener("keydown", (event) => {
+    const line = event.target.closest("li");
+    if (event.key === "ArrowDown") line.nextElementSibling?.querySelector("a").focus();
+    else if (event.key === "ArrowUp") (line.previousElementSibling?.querySelector("a") ?? find("query")).focus();
+    else return;
+    event.preventDefault();
+  });
 }
 
 export function forget() {
   searched = null;
   current = null;
+  find("label").classList.remove("waiting");
   find("query").value = "";
   find("found").replaceChildren();
   find("label").replaceChildren();
@@ -54,8 +70,8 @@ function search(onFound) {
     find("found-help").textContent = query === "" ? helpSentence() : "";
     find("found-status").textContent = query === "" ? "" : foundSentence(answer, query);
     find("found").replaceChildren(...answer.labels.map((one) => make("li", {},
-      make("a", { class: "hit", href: `#meanings/${one.label}`, title: one.uri, "data-label": one.label },
-        make("span", { class: "name" }, one.name, beneath(one, answer.labels)),
+      make("a", { class: "hit", href: address(`meanings/${one.label}`), title: one.uri, "data-label": one.label },
+        make("span", { class: "name", dir: "auto" }, one.name, beneath(one, answer.labels)),
         one.n_senses > 1
           ? make("span", { class: "quiet", title: likelihood(one.ambiguity) },
             order === "ambiguity" ? sure(one.ambiguity) : count(one.n_senses, "meaning"))
@@ -101,22 +117,26 @@ function showTopic(argument, isAsked) {
   current = argument;
   markCurrent();
   labelRun(async (signal, isCurrent) => {
+    find("label").classList.add("waiting");
     if (!/^\d+$/.test(argument)) throw new Error(`“${argument}” is not the number of a topic; search by name.`);
     const label = await get(`labels/${argument}`, {}, signal);
     if (!isCurrent()) return;
+    find("label").classList.remove("waiting");
     find("label").replaceChildren(
-      make("h3", { tabindex: "-1" }, label.name),
-      make("p", { class: "quiet" }, `${count(label.n_documents, "training text")}. `, label.uri ? address(label.uri) : null),
+      make("h3", { tabindex: "-1", dir: "auto" }, title(label.name)),
+      make("p", { class: "quiet" }, `${count(label.n_documents, "training text")}. `, label.uri ? link(label.uri) : null),
       ...inVocabulary(label),
       ...(label.senses.length ? severalMeanings(label) : oneMeaning(label)),
       ...(label.slots.length ? [make("p", { class: "where" },
-        make("a", { href: `#map/${label.slots[0].cluster}/${label.label}` }, "Show on the map"))] : []));
+        make("a", { href: address(`map/${label.slots[0].cluster}/${label.label}`) }, "Show on the map"))] : []));
+    const side = find("label").querySelector(".senses");
+    if (side?.scrollWidth > side?.clientWidth) side.before(make("p", { class: "quiet" }, "Scroll sideways to see all of them."));
     // On a phone the list stands above the topic; elsewhere both can be seen.
     if (isAsked && isNarrow()) find("label").scrollIntoView();
   });
 }
 
-const address = (uri) => (/^https?:/.test(uri) ? make("a", { href: uri, target: "_blank", rel: "noreferrer" }, uri) : uri);
+const link = (uri) => (/^https?:/.test(uri) ? make("a", { href: uri, target: "_blank", rel: "noreferrer" }, uri) : uri);
 
 function severalMeanings({ senses, ambiguity, evidence }) {
   const times = new Map();
@@ -151,6 +171,7 @@ const beside = (labels, kind) => make("div", {}, make("h5", {}, "Goes with"),
 
 function words(found) {
   const strongest = Math.max(...found.map((word) => word.weight), 1e-9);
+  if (!chosen.hasFeatureNames) return null; // numbers of features say nothing
   return make("div", {}, make("h5", {}, "Words"), found.length
     ? make("ul", { class: "plain weights" }, found.map((word) => make("li", {}, make("span", { class: "name" }, word.name), bar(word.weight / strongest))))
     : make("p", { class: "quiet" }, "No word speaks for it."));
@@ -159,7 +180,7 @@ function words(found) {
 // Words of each meaning are marked in its colour, whichever meaning a text has.
 function texts(examples, senses) {
   return make("div", {}, make("h5", {}, "Texts"), examples.length
-    ? examples.map((text) => make("blockquote", {}, marked(text, senses)))
+    ? examples.map((text) => make("blockquote", { dir: "auto" }, marked(text, senses)))
     : make("p", { class: "quiet" }, "The model keeps no texts for it."));
 }
 

@@ -1,41 +1,74 @@
 // Quality: the evaluation that a model keeps.
 
 import { chosen, get, latestOnly } from "./api.js";
-import { columns, frame, at, path } from "./chart.js";
-import { count, draw, find, make, percent, table } from "./dom.js";
+import { columns, frame } from "./chart.js";
+import { busy, count, draw, find, make, percent, table } from "./dom.js";
 import { thresholdCard } from "./threshold.js";
 import { topicTable } from "./topic_table.js";
 
-let run;
+let run, isShown = false;
 
 export function begin({ showProblem }) {
   run = latestOnly(showProblem);
 }
 
 export function forget() {
+  isShown = false;
+  run(() => {}); // ends what is on its way
   find("quality").replaceChildren();
 }
 
+// What is shown stays while the model is the same: so do a filter, an order, and how far one has scrolled.
 export function show() {
+  if (isShown) return;
+  const place = find("quality"), waiting = busy("Fetching the report.");
+  place.replaceChildren(waiting);
   run(async (signal, isCurrent) => {
-    const answer = await get("quality", {}, signal);
-    if (!isCurrent()) return;
-    find("quality").replaceChildren(...parts(answer));
-    if (answer.report === null) return;
-    const { labels } = await get("quality/labels", {}, signal);
-    if (isCurrent() && labels.length) find("quality").querySelector("#after-topics").before(topicTable(labels));
+    try {
+      const answer = await get("quality", {}, signal);
+      if (!isCurrent()) return;
+      place.replaceChildren(...parts(answer, waiting));
+      if (answer.report !== null) {
+        const { labels } = await get("quality/labels", {}, signal);
+        if (isCurrent() && labels.length) waiting.before(topicTable(labels, answer.report.threshold?.threshold));
+      }
+      isShown = isCurrent();
+    } finally {
+      waiting.remove();
+    }
   });
 }
 
+// What the steps of a training are for; others are shown under their own names.
+const STEPS = {
+  "Counting words and labels": "Counting words and topics",
+  "Computing features": "Turning texts into numbers",
+  "Encoding texts": "Reading texts with the language model",
+  "Fine-tuning the encoder": "Adapting the language model",
+  "Training without held-out documents": "A first training, to measure it",
+  "Measuring held-out documents": "Measuring it on texts that were held out",
+  "Choosing C": "Choosing how closely to follow the texts",
+  "Label tree": "Putting alike topics into groups",
+  "Training the matcher": "Learning which groups fit a text",
+  "Matching": "Finding the groups that fit each text",
+  "Cross-matching": "Finding the groups that fit texts not learned from",
+  "Assigning labels": "Giving topics further places in groups",
+  "Training the matcher again": "Learning again which groups fit a text",
+  "Training the ranker": "Learning to rank the topics in a group",
+  "Learning the order": "Learning the order of suggestions",
+  "Finding senses": "Finding meanings",
+};
+
 const card = (...content) => make("section", { class: "card" }, ...content);
 
-function parts({ report, seconds, added_since_report: added, senses }) {
+function parts({ report, seconds, added_since_report: added, senses }, topics) {
   const cost = card(make("details", {}, make("summary", {}, "What training took"),
-    table("What training took, in seconds", ["Phase", "Seconds"],
-      Object.entries(seconds).map(([phase, taken]) => [phase, taken.toFixed(2)]))));
+    table("What training took, in seconds", ["Step", "Seconds"],
+      Object.entries(seconds).map(([phase, taken]) => [make("span", { title: phase }, STEPS[phase] ?? phase), taken.toFixed(2)]))));
   if (report === null) {
-    return [card(make("p", {}, `The model “${chosen.model}” keeps no report: it was trained without held-out ` +
-      "texts, or from features. “polyseme evaluate” measures it on a test set.")), ...ambiguity(senses), cost];
+    const why = chosen.takesTexts ? "without held-out texts" : "from features, not from texts";
+    return [card(make("p", {}, `The model “${chosen.model}” keeps no report: it was trained ${why}. ` +
+      "“polyseme evaluate” measures it on a test set.")), ...ambiguity(senses), cost];
   }
   const intro = make("p", {}, `Measured on ${count(report.n_documents, "text")} that the model did not learn from, ` +
     `with ${count(report.n_labels, "topic")}.`,
@@ -46,7 +79,7 @@ function parts({ report, seconds, added_since_report: added, senses }) {
       card(...frequencies(report.by_label_frequency)),
       ...(report.reliability ? [card(...reliability(report.reliability))] : [])),
     make("div", { class: "two" }, card(accuracy(report.accuracy), ...reach(report.reach)), ...ambiguity(senses)),
-    make("div", { id: "after-topics", hidden: true }),
+    topics,
     cost,
   ];
 }
@@ -60,8 +93,8 @@ function staleness(added) {
 
 function reach(share) {
   if (share == null) return [];
-  return [make("p", { id: "reach" }, "The search looks at a part of the topics for each text; that part has ",
-    make("strong", {}, `${share.toFixed(1)}%`), " of the right ones.")];
+  return [make("p", { id: "reach" }, "To be fast, the model compares a text with a part of the topics only; ",
+    make("strong", {}, `${share.toFixed(1)}%`), " of the right ones are in that part (reach).")];
 }
 
 const MEASURES = {
@@ -85,9 +118,10 @@ function frequencies(rows) {
     make("h3", {}, "Rare and frequent topics"),
     make("p", { class: "quiet" }, "Of the first five suggestions: how many are right, and how many of the right topics are found, by how many training texts a topic has."),
     make("p", { class: "legend" }, make("span", {}, "right"), make("span", { class: "second" }, "found")),
-    columns({ "aria-label": "Precision and recall by frequency; the table below has the same figures" }, { x: "training texts of a topic" },
+    columns({ "aria-label": "Precision and recall by frequency; the table below has the same figures" },
+      { x: "training texts of a topic", y: "right and found, among the first five" },
       rows.map(range), [rows.map((row) => share(row, "precision", row.n_suggested)), rows.map((row) => share(row, "recall", row.n_true))]),
-    make("details", {}, make("summary", {}, "The same as a table"), table("P@5 and R@5 by training texts, in percent",
+    make("details", {}, make("summary", {}, "The same as a table"), table("Right and found among the first five, in percent (P@5 and R@5)",
       ["Training texts", "Topics", "Right", "Found"], rows.map((row) =>
         [range(row), row.n_labels.toLocaleString("en"),
           row.n_suggested ? row.precision.toFixed(1) : "none suggested",
@@ -107,10 +141,11 @@ function reliability(found) {
   const points = found.bins.map((bin) => [bin.mean_probability, bin.share_right]);
   const picture = frame({ class: "chart reliability", "aria-label": "Reliability diagram; the table below has the same figures" },
     { x: "probability that the model gave", y: "share that was right" },
-    draw("path", { class: "ideal", d: path([[0, 0], [1, 1]]) }),
-    draw("path", { class: "curve", d: path(points) }),
-    found.bins.map((bin, i) => draw("circle", { class: "point", cx: at(...points[i])[0], cy: at(...points[i])[1],
-      r: 3 + 6 * Math.sqrt(bin.n / largest) }, draw("title", {}, count(bin.n, "suggestion")))));
+    ({ at, path }) => [
+      draw("path", { class: "ideal", d: path([[0, 0], [1, 1]]) }),
+      draw("path", { class: "curve", d: path(points) }),
+      found.bins.map((bin, i) => draw("circle", { class: "point", transform: `translate(${at(...points[i])})`,
+        r: 3 + 6 * Math.sqrt(bin.n / largest) }, draw("title", {}, count(bin.n, "suggestion"))))]);
   return [
     make("h3", {}, "Can its probabilities be trusted?"),
     make("p", { class: "quiet" }, `Of the suggestions with a probability of 30%, 30% should be right. Probabilities above 10% are off ` +
@@ -125,9 +160,10 @@ function reliability(found) {
 
 // What a calibration may tell; figures that are not listed here are shown under their own names.
 const FIGURES = {
-  n_fused: ["Topics that were fused on purpose", figure],
+  n_fused: ["Pairs of topics joined into one, to have ambiguous ones to test on", figure],
+  auc: ["How often an ambiguous topic seems more ambiguous than another (AUC)", share],
+  brier: ["How far probabilities are off, squared; 0 is best (Brier score)", figure],
   prior: ["Topics expected to be ambiguous", share],
-  brier: ["Mean squared error of the probabilities (Brier)", figure],
 };
 
 function ambiguity(senses) {

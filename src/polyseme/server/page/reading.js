@@ -1,7 +1,11 @@
 // Files that people drop: which texts are in them.
 
-const TEXT_NAMES = ["text", "abstract", "description", "content", "body", "summary", "title", "name"];
-const ID_NAMES = ["id", "identifier", "key", "number", "doi", "url"];
+// The same names as those that the command line knows.
+const WHOLE_TEXTS = ["text", "fulltext", "full_text", "document", "content"];
+const PARTS_OF_TEXTS = ["title", "headline", "subtitle", "abstract", "summary", "description", "body"];
+const ID_NAMES = ["id", "_id", "doc_id", "docid", "document_id", "record_id", "identifier", "uid", "uuid", "key", "number", "doi", "url"];
+const LABEL_NAMES = ["labels", "label", "tags", "keywords", "subjects", "subject", "categories", "category", "topics"];
+const LONGEST_NAME = 60; // of a column; what is longer is text
 
 // Return { id, text } for each text of a file.
 export async function textsOf(file) {
@@ -9,12 +13,14 @@ export async function textsOf(file) {
   const ending = file.name.slice(file.name.lastIndexOf(".") + 1).toLowerCase();
   if (ending === "csv" || ending === "tsv") return fromTable(table(content, ending === "tsv" ? "\t" : separator(content)), file.name);
   if (["json", "jsonl", "ndjson"].includes(ending)) return fromObjects(objects(content, file.name), file.name);
-  return [{ id: file.name, text: content }];
+  return [{ id: file.name, text: ["html", "htm"].includes(ending) ? withoutMarkup(content) : content }];
 }
 
-// A scan, a document of Word or a table in another encoding would give topics of nonsense.
 async function decoded(file) {
-  const bytes = await file.arrayBuffer();
+  const bytes = new Uint8Array(await file.arrayBuffer());
+  const begins = (word) => [...word].every((letter, i) => bytes[i] === letter.charCodeAt(0));
+  if (begins("%PDF")) throw new Error(`${file.name} is a PDF, which cannot be read here: copy its text, or save it as .txt.`);
+  if (begins("PK\x03\x04")) throw new Error(`${file.name} is a document of Word or Excel, or an archive, which cannot be read here: save it as .txt or .csv.`);
   try {
     const content = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
     if (!content.includes("\0")) return content;
@@ -22,6 +28,13 @@ async function decoded(file) {
     if (!(error instanceof TypeError)) throw error;
   }
   throw new Error(`${file.name} is not text in UTF-8: save it as that, as .txt, .csv, .tsv, .json or .jsonl.`);
+}
+
+function withoutMarkup(content) {
+  // The policy of this page would complain of styles even where nothing is shown.
+  const bare = content.replace(/<(script|style|noscript)\b.*?<\/\1\s*>/gis, " ").replace(/(<[^>]*)\sstyle\s*=/gi, "$1 data-style=");
+  const page = new DOMParser().parseFromString(bare, "text/html");
+  return page.body.textContent.replace(/\s*\n\s*/g, "\n").trim();
 }
 
 const separator = (content) => {
@@ -59,9 +72,16 @@ function table(content, between) {
   return rows.filter((one) => one.some((value) => value !== ""));
 }
 
-function fromTable([head = [], ...rows], name) {
-  return fromObjects(rows.map((row) => Object.fromEntries(head.map((column, i) => [column, row[i] ?? ""]))), name);
+function fromTable(rows, name) {
+  const [first = [], ...others] = rows;
+  const isKnown = (cell) => [...WHOLE_TEXTS, ...PARTS_OF_TEXTS, ...ID_NAMES, ...LABEL_NAMES].includes(plain(cell));
+  // What is as long as a sentence names no column, so the first row is a text like the others.
+  const hasHead = first.some(isKnown) || first.every((cell) => cell.length <= LONGEST_NAME);
+  const head = hasHead ? first : first.map((_, i) => `column ${i + 1}`);
+  return fromObjects((hasHead ? others : rows).map((row) => Object.fromEntries(head.map((column, i) => [column, row[i] ?? ""]))), name);
 }
+
+const plain = (word) => word.trim().toLowerCase();
 
 function objects(content, name) {
   const trimmed = content.trim();
@@ -77,11 +97,16 @@ function objects(content, name) {
 function fromObjects(found, name) {
   if (found.length === 0) return [];
   const keys = Object.keys(found[0]);
-  const called = (names) => names.map((wanted) => keys.find((key) => key.trim().toLowerCase() === wanted)).find((key) => key !== undefined);
-  const longest = () => keys.reduce((best, key) => (length(found, key) > length(found, best) ? key : best), keys[0]);
-  const textKey = called(TEXT_NAMES) ?? longest(), idKey = called(ID_NAMES);
-  if (textKey === undefined) throw new Error(`${name} has no column of texts.`);
-  return found.map((one, i) => ({ id: String(one[idKey] ?? `${name}:${i + 1}`), text: String(one[textKey] ?? "") }));
+  const called = (names) => names.map((wanted) => keys.find((key) => plain(key) === wanted)).filter((key) => key !== undefined);
+  const longest = () => keys.filter((key) => !LABEL_NAMES.includes(plain(key)))
+    .reduce((best, key) => (best === undefined || length(found, key) > length(found, best) ? key : best), undefined);
+  const whole = called(WHOLE_TEXTS).slice(0, 1), parts = called(PARTS_OF_TEXTS), [idKey] = called(ID_NAMES);
+  const textKeys = [whole, parts, [longest()]].find((some) => some.length);
+  if (textKeys[0] === undefined) throw new Error(`${name} has no column of texts.`);
+  return found.map((one, i) => ({
+    id: String(one[idKey] ?? `${name}:${i + 1}`),
+    text: textKeys.map((key) => String(one[key] ?? "")).filter(Boolean).join("\n"),
+  }));
 }
 
 const length = (found, key) => found.slice(0, 50).reduce((sum, one) => sum + String(one[key] ?? "").length, 0);

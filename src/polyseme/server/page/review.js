@@ -4,7 +4,8 @@ import { chosen, post } from "./api.js";
 import { count, find, make } from "./dom.js";
 import { asLines, download } from "./saving.js";
 
-let tell, changed, documents = [], current = null;
+const KEPT = "polyseme-reviewed";
+let tell, changed, documents = [], current = null, isTeaching = false;
 
 export function begin(told) {
   tell = told;
@@ -16,10 +17,15 @@ export function begin(told) {
   });
 }
 
+// Another model has been chosen, or the page opened; what was decided waits for whoever comes back.
 export function forget() {
-  documents = [];
+  documents = kept().map(({ text, decisions }) => ({ text, decisions: new Map(decisions) }));
   nextDocument();
 }
+
+const place = () => `${KEPT} ${chosen.model}`;
+const kept = () => JSON.parse(sessionStorage.getItem(place()) ?? "[]");
+const keep = () => sessionStorage.setItem(place(), JSON.stringify(documents.map(({ text, decisions }) => ({ text, decisions: [...decisions] }))));
 
 // What comes now is another text.
 export function nextDocument() {
@@ -50,43 +56,54 @@ export function decide({ label, name, uri }, wanted) {
     documents.splice(documents.indexOf(current), 1);
     current = null;
   }
+  keep();
   changed();
   show();
 }
 
 // In the form that "polyseme update" reads: a text, and the labels it should have.
-function reviewed() {
-  return documents.map(({ text, decisions }) => {
-    const of = (wanted) => [...decisions.values()].filter((one) => one.decision === wanted).map((one) => one.name);
-    return { text, labels: of("accepted"), rejected: of("rejected") };
-  });
+function reviewed({ text, decisions }) {
+  const of = (wanted) => [...decisions.values()].filter((one) => one.decision === wanted).map((one) => one.name);
+  return { text, labels: of("accepted"), rejected: of("rejected") };
 }
 
 function show(sentence = null) {
-  const n = documents.length, place = find("review");
-  place.hidden = n === 0 && sentence === null;
-  const accepted = documents.flatMap((one) => [...one.decisions.values()]).filter((one) => one.decision === "accepted").length;
-  place.replaceChildren(
-    make("span", { class: "quiet", role: "status" }, sentence ?? `Reviewed: ${count(n, "text")}, ${count(accepted, "topic")} accepted.`),
+  const n = documents.length, all = documents.map(reviewed);
+  const [accepted, rejected] = ["labels", "rejected"].map((kind) => all.reduce((sum, one) => sum + one[kind].length, 0));
+  find("clear").textContent = current ? "Next text" : "Clear";
+  find("review").hidden = n === 0 && sentence === null;
+  find("review").replaceChildren(
+    make("span", { class: "quiet", role: "status" }, sentence ?? `Reviewed: ${count(n, "text")}, ${count(accepted, "topic")} accepted${rejected ? `, ${rejected} rejected` : ""}.`),
     ...(n === 0 ? [] : [make("span", { class: "row" },
       make("button", {
         type: "button",
         title: "a text per line with its labels, as “polyseme update” reads them",
-        onclick: () => download("reviewed.jsonl", asLines(reviewed()), "application/jsonl"),
+        onclick: () => download("reviewed.jsonl", asLines(all), "application/jsonl"),
       }, "Download"),
-      chosen.takesUpdates && accepted ? make("button", { type: "button", class: "primary", onclick: send }, "Teach the model") : null)]));
+      chosen.takesUpdates && accepted ? make("button", {
+        type: "button", class: "primary", disabled: isTeaching, onclick: send,
+        title: "Each text is learned with the topics that you accepted, and with no others.",
+      }, isTeaching ? "Learning …" : "Teach the model") : null)]));
 }
 
-async function send(event) {
-  event.currentTarget.disabled = true;
+async function send() {
+  const isLearned = (one) => one.labels.length > 0;
+  const sent = documents.map(reviewed).filter(isLearned);
+  isTeaching = true;
+  show();
   try {
-    const taught = reviewed().filter((one) => one.labels.length).map(({ text, labels }) => ({ text, labels }));
-    const answer = await post("update", { documents: taught });
-    documents = [];
-    current = null;
+    const answer = await post("update", { documents: sent.map(({ text, labels }) => ({ text, labels })) });
+    isTeaching = false;
+    // What was decided meanwhile is still to be learned.
+    const done = new Set(sent.map((one) => JSON.stringify(one)));
+    documents = documents.filter((one) => !done.has(JSON.stringify(reviewed(one))));
+    if (!documents.includes(current)) current = null;
+    keep();
     changed();
     show(`The model has learned ${count(answer.n_documents, "text")}.${answer.full_training_due.length ? " A full training is due." : ""}`);
+    await tell.learned();
   } catch (error) {
+    isTeaching = false;
     show();
     tell.showProblem(error);
   }

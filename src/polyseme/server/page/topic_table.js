@@ -1,6 +1,6 @@
 // How each topic did: a table to sort, filter and save.
 
-import { chosen } from "./api.js";
+import { address, chosen } from "./api.js";
 import { count, make, percent } from "./dom.js";
 import { asCsv, download } from "./saving.js";
 
@@ -15,10 +15,14 @@ const COLUMNS = [
   { key: "f1", title: "F1", isShare: true },
 ];
 
-export function topicTable(labels) {
+// Without accents, as in topic search.
+const folded = (words) => words.normalize("NFKD").replace(/[\u0300-\u036f]/g, "").toLowerCase();
+
+export function topicTable(labels, threshold) {
   const rows = labels.map((one) => ({
     ...one,
     name: String(one.name),
+    folded: folded(String(one.name)),
     precision: one.n_suggested ? one.n_right / one.n_suggested : null,
     recall: one.n_true ? one.n_right / one.n_true : null,
     f1: one.n_true + one.n_suggested ? (2 * one.n_right) / (one.n_true + one.n_suggested) : null,
@@ -31,7 +35,7 @@ export function topicTable(labels) {
     render();
   } }, column.title));
 
-  const wanted = () => rows.filter((row) => row.name.toLowerCase().includes(query)).sort(compare);
+  const wanted = () => rows.filter((row) => row.folded.includes(query)).sort(compare);
   const compare = (a, b) => {
     const [first, second] = [a[sorted.key], b[sorted.key]];
     if (first === null || second === null) return (first === null) - (second === null); // what is unknown comes last
@@ -48,7 +52,7 @@ export function topicTable(labels) {
       else delete head.dataset.order;
     });
     body.replaceChildren(...found.slice(0, nShown).map((row) => make("tr", {},
-      make("th", { scope: "row" }, make("a", { class: "name", href: `#meanings/${row.label}` }, row.name)),
+      make("th", { scope: "row" }, make("a", { class: "name", href: address(`meanings/${row.label}`) }, row.name)),
       COLUMNS.slice(1).map(({ key, isShare, kind = "" }) => make("td", { class: kind },
         row[key] === null ? "–" : isShare ? percent(row[key]) : row[key].toLocaleString("en"))))));
     said.textContent = `${count(found.length, "topic")}${found.length > nShown ? `, ${nShown} shown` : ""}`;
@@ -56,7 +60,7 @@ export function topicTable(labels) {
   }
 
   const filter = make("input", { type: "search", "aria-label": "Filter topics by name", placeholder: "Filter by name", oninput: (event) => {
-    query = event.target.value.trim().toLowerCase();
+    query = folded(event.target.value.trim());
     nShown = N_SHOWN;
     render();
   } });
@@ -65,7 +69,9 @@ export function topicTable(labels) {
       (isShare && row[key] !== null ? row[key].toFixed(4) : row[key]))])), "text/csv") }, "Download table");
   const shown = make("section", { class: "card", id: "topics" },
     make("h3", {}, "Topic by topic"),
-    make("p", { class: "quiet" }, "At the model’s own threshold, in the texts that were held out. A topic with few of them says little."),
+    make("p", { class: "quiet" }, `At ${threshold == null ? "the model’s own threshold" : `a threshold of ${percent(threshold)}`}, in the texts that were held out. ` +
+      "A topic with few of them says little."),
+    make("p", { class: "quiet left-out" }, "On a narrow screen, “Training texts” and “Suggested” are left out; the downloaded table has them."),
     make("div", { class: "topics-bar" }, filter, save, said),
     make("div", { class: "table", tabindex: "0", role: "region", "aria-label": "Topic by topic" }, make("table", {},
       make("thead", {}, make("tr", {}, heads.map((head, i) => make("th", { scope: "col", class: COLUMNS[i].kind }, head)))), body)), more);

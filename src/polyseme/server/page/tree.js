@@ -10,10 +10,15 @@ export class Tree {
     this.last = levels.length - 1;
     this.root = { level: -1, node: 0 };
     this.parents = starts.map((of) => of.slice(1).flatMap((end, parent) => Array(end - of[parent]).fill(parent)));
+    this.whole = this.entered(this.root);
   }
 
   has({ level, node }) {
     return level === -1 ? node === 0 : level >= 0 && level <= this.last && Number.isInteger(node) && node >= 0 && node < this.levels[level].length;
+  }
+
+  isWhole(place) {
+    return same(place, this.whole);
   }
 
   isLast({ level }) {
@@ -24,8 +29,15 @@ export class Tree {
     return level < 0 ? null : this.levels[level][node];
   }
 
-  parent({ level, node }) {
-    return level <= 0 ? this.root : { level: level - 1, node: this.parents[level][node] };
+  above({ level, node }) {
+    return { level: level - 1, node: this.parents[level][node] };
+  }
+
+  // What an area is chosen from.
+  parent(place) {
+    if (this.isWhole(place)) return place;
+    const above = this.above(place);
+    return this.children(above).length > 1 ? above : this.parent(above);
   }
 
   children({ level, node }) {
@@ -34,10 +46,16 @@ export class Tree {
     return Array.from({ length: end - first }, (_, i) => ({ level: level + 1, node: first + i }));
   }
 
+  // An area with a single one inside leaves nothing to choose, so that one takes its place.
+  entered(place) {
+    const inside = this.children(place);
+    return inside.length === 1 ? this.entered(inside[0]) : place;
+  }
+
   // From the whole to an area.
   way(place) {
     const way = [place];
-    while (way[0].level >= 0) way.unshift(this.parent(way[0]));
+    while (!this.isWhole(way[0])) way.unshift(this.parent(way[0]));
     return way;
   }
 
@@ -65,7 +83,7 @@ export class Tree {
   }
 
   title(place) {
-    return place.level < 0 ? "All topics" : this.called(place).join(", ");
+    return this.isWhole(place) ? "All topics" : this.called(place).join(", ");
   }
 
   // The clusters below an area are first to end of all clusters.
@@ -77,22 +95,31 @@ export class Tree {
 
   // The largest areas are told apart by colour; those inside one have shades of it, in the order of the tree.
   hue(place) {
-    const top = this.way(place)[1];
-    if (top === undefined) return FIRST_HUE;
+    if (this.isWhole(place)) return FIRST_HUE;
+    let top = this.way(place)[1];
+    while (top.level > this.whole.level + 1) top = this.above(top);
     const [first, end] = this.span(place), [from, to] = this.span(top);
     const offset = ((first + end) / 2 - from) / (to - from) - 0.5; // -0.5 to 0.5
-    return (FIRST_HUE + GOLDEN_ANGLE * top.node + offset * Math.min(GOLDEN_ANGLE, 360 / this.levels[0].length) + 360) % 360;
+    return (FIRST_HUE + GOLDEN_ANGLE * top.node + offset * Math.min(GOLDEN_ANGLE, 360 / this.children(this.whole).length) + 360) % 360;
+  }
+
+  // A few hues, from end to end, of what is in an area.
+  hues(place, n = 5) {
+    const [first, end] = this.span(place);
+    return Array.from({ length: n }, (_, i) => this.hue({ level: this.last, node: Math.floor(first + ((i + 0.5) * (end - first)) / n) }));
   }
 }
 
 export const same = (a, b) => a.level === b.level && a.node === b.node;
 
+const WHOLE = "all";
+
 // In an address: an area of the last level is its number, another one its level and number.
-export const addressOf = (tree, place) => (place.level < 0 ? "" : tree.isLast(place) ? String(place.node) : `${place.level}.${place.node}`);
+export const addressOf = (tree, place) => (tree.isWhole(place) ? WHOLE : tree.isLast(place) ? String(place.node) : `${place.level}.${place.node}`);
 
 export function placeAt(tree, address) {
-  if (address === "") return tree.root;
+  if (address === "" || address === WHOLE) return tree.whole;
   const parts = address.split(".").map(Number);
   const place = parts.length === 2 ? { level: parts[0], node: parts[1] } : { level: tree.last, node: parts[0] };
-  return tree.has(place) ? place : null;
+  return tree.has(place) ? tree.entered(place) : null;
 }

@@ -1,7 +1,7 @@
 // Try: topics for a text as it is typed.
 
 import { chosen, debounced, latestOnly, post } from "./api.js";
-import { bar, count, find, make, percent, score } from "./dom.js";
+import { bar, count, find, isTouched, make, percent, score } from "./dom.js";
 import * as many from "./many.js";
 import * as review from "./review.js";
 import * as samples from "./samples.js";
@@ -14,7 +14,8 @@ const COPIES = {
   URIs: (shown) => shown.map((one) => one.uri ?? one.name).join("\n"), // only where topics have some
   JSON: (shown) => JSON.stringify(shown, null, 2),
 };
-let tell, suggest, all = [], nKnown = null, picked = null; // all is null if asking failed
+let tell, suggest, nKnown = null, picked = null;
+let all = [], asked = "", items = new Map(); // what was suggested, for which text; all is null if asking failed
 
 export function begin(told) {
   tell = told;
@@ -26,17 +27,19 @@ export function begin(told) {
   suggest = () => run(ask);
   why.begin(tell);
   samples.begin({ ...tell, use: useText });
-  review.begin({ ...tell, changed: markDecisions });
+  review.begin({ ...tell, changed: markDecisions, learned: () => Promise.all([tell.refresh(), suggest()]) });
   many.begin({ ...tell, threshold, useText });
   const later = debounced(() => suggest());
   find("text").addEventListener("input", () => {
     why.close();
+    markStale();
     later();
   });
   find("threshold").addEventListener("input", showSuggestions);
   find("threshold-own").addEventListener("click", () => {
     resetThreshold();
     showSuggestions();
+    find("threshold").focus(); // the button is gone
   });
   find("clear").addEventListener("click", () => useText(""));
   find("suggestions").addEventListener("keydown", onKey);
@@ -75,7 +78,7 @@ export function show() {
     "Meanings, map and quality work all the same.";
   if (!chosen.takesTexts) return;
   samples.offer();
-  suggest();
+  if (isStale() || !all?.length) suggest();
 }
 
 function useText(text) {
@@ -83,8 +86,9 @@ function useText(text) {
   review.nextDocument();
   picked = null;
   why.close();
-  find("text").focus();
-  suggest();
+  markStale();
+  if (!isTouched()) find("text").focus(); // a phone would cover the topics by its keys
+  return suggest();
 }
 
 // The slider
@@ -105,19 +109,37 @@ async function ask(signal, isCurrent) {
   const text = find("text").value;
   if (text.trim() === "") {
     nKnown = null;
-    setSuggestions([]);
+    setSuggestions([], text);
     return;
   }
   const answer = await post("suggest", { text, limit: LIMIT, threshold: chosen.hasProbabilities ? 0 : null, count_words: true }, signal);
   if (!isCurrent()) return;
   tell.clearProblem();
   nKnown = answer.n_known_words ?? null;
-  setSuggestions(nKnown === 0 ? [] : answer.suggestions.filter((one) => !chosen.hasProbabilities || one.score >= LEAST / 2));
+  setSuggestions(nKnown === 0 ? [] : answer.suggestions.filter((one) => !chosen.hasProbabilities || one.score >= LEAST / 2), text);
 }
 
-function setSuggestions(found) {
+function setSuggestions(found, text = find("text").value) {
+  const before = items.get(picked)?.querySelector(".why");
   all = found;
+  asked = text;
+  items = new Map((all ?? []).map((one) => [one.label, item(one)]));
+  // What was said of the text before stays until there is something new to say.
+  if (before) items.get(picked)?.querySelector(".why").replaceChildren(...before.childNodes);
+  markStale();
   showSuggestions();
+  if (picked !== null) open(picked);
+}
+
+// Nobody decides on a text by the topics of another.
+const isStale = () => find("text").value !== asked;
+
+function markStale() {
+  find("suggestions").classList.toggle("stale", isStale());
+}
+
+function decide(one, wanted) {
+  if (!isStale()) review.decide(one, wanted);
 }
 
 const shown = () => (all ?? []).filter((one) => !chosen.hasProbabilities || Math.round(100 * one.score) >= Math.round(100 * threshold())).slice(0, MOST_SHOWN);
@@ -127,16 +149,16 @@ function showSuggestions() {
   find("threshold-shown").textContent = percent(threshold());
   find("threshold-own").style.visibility = percent(threshold()) === percent(own()) ? "hidden" : "";
   find("known").textContent = nKnown === null || text.trim() === "" ? "" : nKnown === 0 ? "no known word" : count(nKnown, "known word or phrase", "known words and phrases");
-  find("try-status").textContent = likely.length ? `${count(likely.length, "topic")}; pick one to see why` : "";
+  find("try-status").textContent = likely.length ? `${likely.length < MOST_SHOWN ? "" : "the first "}${count(likely.length, "topic")}; pick one to see why` : "";
   find("after").hidden = likely.length === 0;
   find("copying").querySelector("[data-copy=URIs]").hidden = !likely.some((one) => one.uri);
   if (!likely.some((one) => one.label === picked)) picked = null;
   const focused = document.activeElement?.closest?.("#suggestions li")?.dataset.label;
-  find("suggestions").replaceChildren(...likely.map(item), ...(likely.length ? [] : [make("li", { class: "empty" }, emptySentence(text))]));
+  find("suggestions").replaceChildren(...likely.map(({ label }) => items.get(label)), ...(likely.length ? [] : [make("li", { class: "empty" }, emptySentence(text))]));
   markDecisions();
   if (focused !== undefined) find("suggestions").querySelector(`[data-label="${focused}"] .pick`)?.focus();
   if (picked === null) why.close();
-  else open(picked);
+  showOpened();
 }
 
 function emptySentence(text) {
@@ -152,14 +174,14 @@ function item(one) {
   return make("li", { class: "suggestion", "data-label": one.label },
     make("div", { class: "suggestion-line" },
       make("button", { class: "pick", type: "button", "aria-expanded": "false", title: one.uri, onclick: () => toggle(one.label) },
-        make("span", {}, make("span", { class: "name" }, one.name),
+        make("span", {}, make("span", { class: "name", dir: "auto" }, one.name),
           one.sense?.name ? make("span", { class: "sense-name" }, `as in ${one.sense.name}`) : null),
         bar(one.score),
         make("span", { class: "figure" }, chosen.hasProbabilities ? percent(one.score) : score(one.score))),
       make("span", { class: "decide" },
         ["accept", "reject"].map((kind) => make("button", {
           type: "button", class: kind, "aria-pressed": "false", "aria-label": `${kind} ${one.name}`, title: `${kind} (${kind[0].toUpperCase()})`,
-          onclick: () => review.decide(one, `${kind}ed`),
+          onclick: () => decide(one, `${kind}ed`),
         }, kind === "accept" ? "✓" : "✗")))),
     make("div", { class: "why", hidden: true }));
 }
@@ -207,7 +229,7 @@ function onKey(event) {
   else if (key === "escape") find("text").focus();
   else if (key === "a" || key === "r") {
     const one = all.find(({ label }) => label === Number(line.dataset.label));
-    review.decide(one, key === "a" ? "accepted" : "rejected");
+    decide(one, key === "a" ? "accepted" : "rejected");
     focusOn(line.nextElementSibling ?? line);
   } else return;
   event.preventDefault();

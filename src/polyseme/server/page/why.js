@@ -1,6 +1,6 @@
 // Why a topic is suggested: what it means here, which words speak for it, what made it likely.
 
-import { chosen, latestOnly, post } from "./api.js";
+import { address, chosen, latestOnly, post } from "./api.js";
 import { make, topicChip } from "./dom.js";
 import * as marks from "./marks.js";
 
@@ -31,8 +31,8 @@ export function explain(text, label, place) {
 
 function show(text, { labels: [part], spans }, place) {
   const links = make("p", { class: "row links" },
-    make("a", { href: `#meanings/${part.label}` }, `All about “${part.name}”`),
-    part.slots.length ? make("a", { href: `#map/${best(part.slots).cluster}/${part.label}` }, "Show on the map") : null);
+    make("a", { href: address(`meanings/${part.label}`) }, `All about “${part.name}”`),
+    part.slots.length ? make("a", { href: address(`map/${best(part.slots).cluster}/${part.label}`) }, "Show on the map") : null);
   if (part.slots.length === 0) {
     marks.clear();
     place.replaceChildren(make("p", {}, "The text has too little in common with this topic for it to be weighed."), links);
@@ -44,6 +44,7 @@ function show(text, { labels: [part], spans }, place) {
     ...(area ? [["its area", area.margin?.contributions ?? null]] : []),
     ...(part.sense ? [["its meaning", part.sense.words]] : []),
   ];
+  const wasOpen = place.querySelector("details")?.open ?? false;
   const words = make("div", { class: "listed" });
   const buttons = views.map(([title], i) => make("button", { type: "button", onclick: () => select(i) }, title));
 
@@ -57,16 +58,17 @@ function show(text, { labels: [part], spans }, place) {
   place.replaceChildren(
     ...(part.sense ? [meaning(part)] : []),
     make("div", {},
-      make("div", { class: "row spread" }, make("h4", {}, "Words that speak for"),
-        make("span", { class: "segments", role: "group", "aria-label": "What the marked words speak for" }, buttons)),
+      make("div", { class: "row spread" }, make("h4", {}, buttons.length > 1 ? "Words that speak for" : "Words that speak for it"),
+        buttons.length > 1 ? make("span", { class: "segments", role: "group", "aria-label": "What the marked words speak for" }, buttons) : null),
       words),
-    ...(part.order ? [likelihood(part.order)] : []),
+    ...(part.order ? [likelihood(part.order, wasOpen)] : []),
     links);
   select(0);
 }
 
 function meaning({ sense }) {
-  const lines = [["words", sense.words, (one) => make("span", { class: "chip for" }, one.name)],
+  const words = sense.words.filter((one) => !one.is_common);
+  const lines = [["words", words.length ? words : sense.words, (one) => make("span", { class: "chip for" }, one.name)],
     ["other topics", sense.labels, (one) => topicChip(one)]]
     .map(([title, all, chip]) => [title, telling(all).map(chip)]).filter(([, chips]) => chips.length);
   return make("div", { class: "meant" },
@@ -89,9 +91,9 @@ function wordList(contributions, title) {
 }
 
 // What the learned order knows of a label beside its words; what hardly counts is left out.
-function likelihood(order) {
+function likelihood(order, isOpen) {
   const effects = order.effects.filter(({ amount }) => Math.abs(amount) >= LEAST_EFFECT);
-  return make("details", { class: "order" },
+  return make("details", { class: "order", open: isOpen },
     make("summary", {}, chosen.hasProbabilities ? "What made it this likely" : "What gave it its place"),
     make("p", { class: "quiet" }, order.sentence),
     effects.length ? make("ul", { class: "effects" }, effects.map(({ amount, sentence }) =>
