@@ -50,7 +50,7 @@ def show_try(page: Page) -> None:
     """Fill in a text and ask why."""
     page.get_by_label("A text to find topics for").fill(TEXT)
     page.locator(".pick").filter(has_text="mercury").click()
-    page.wait_for_selector("#backdrop mark")
+    page.wait_for_selector(".why .listed .chip")
 
 
 def show_meanings(page: Page) -> None:
