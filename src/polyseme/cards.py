@@ -17,6 +17,7 @@ from typing import Any
 from polyseme.files.model_folder import CARD, CARD_MARK
 from polyseme.files.whole_files import written_beside
 from polyseme.machine.printable import printable
+from polyseme.machine.quantities import counted
 from polyseme.tagger import Tagger, open_tagger
 
 __all__ = ["model_card", "write_card"]
@@ -112,11 +113,12 @@ def _summary(tagger: Tagger) -> str:
     what = "texts" if tagger.takes_texts else "rows of features"
     ambiguous = ""
     if tagger.n_ambiguous:
-        ambiguous = f" {tagger.n_ambiguous:,} of the labels are likely ambiguous: they are "
+        are, they = ("is", "it is") if tagger.n_ambiguous == 1 else ("are", "they are")
+        ambiguous = f" {tagger.n_ambiguous:,} of the labels {are} likely ambiguous: {they} "
         ambiguous += "suggested in one of several senses."
     return (
-        f"Suggests labels for {what}, from {sizes['n_labels']:,} labels, learned from "
-        f"{sizes['n_documents']:,} documents with polyseme's method "
+        f"Suggests labels for {what}, from {counted(sizes['n_labels'], 'label')}, learned "
+        f"from {counted(sizes['n_documents'], 'document')} with polyseme's method "
         f"`{sizes['method']}`.{ambiguous}"
     )
 
@@ -135,7 +137,7 @@ def _figures(tagger: Tagger) -> Iterable[str]:
     report = tagger.report
     if not report:
         return ["Nothing was held out, so nobody has measured it."]
-    measured = f"Measured, in percent, on {report['n_documents']:,} documents that "
+    measured = f"Measured, in percent, on {counted(report['n_documents'], 'document')} that "
     if tagger.settings_of_texts().get("refit"):
         measured += (
             "were held out of a first training; with the same settings, this model then learned "

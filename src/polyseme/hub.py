@@ -9,6 +9,7 @@ Who may do what is between the hub and huggingface_hub, which knows how to log i
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -61,7 +62,7 @@ def push(
     folder = Path(path)
     write_card(folder, open_tagger(folder))
     api = hub.HfApi(endpoint=endpoint)
-    say = f"cannot put {folder} on the hub as {name}"
+    say = f"cannot put {folder} on the hub {api.endpoint} as {name}"
     _ask(say, lambda: api.create_repo(name, private=private, exist_ok=True, repo_type="model"))
     done = _ask(
         say,
@@ -104,9 +105,10 @@ def pull(
     folder.parent.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(prefix=f".{folder.name}.", dir=folder.parent) as beside:
         place = Path(beside) / "model"
+        api = hub.HfApi(endpoint=endpoint)
         _ask(
-            f"cannot fetch {name} from the hub",
-            lambda: hub.HfApi(endpoint=endpoint).snapshot_download(
+            f"cannot fetch {name} from the hub {api.endpoint}",
+            lambda: api.snapshot_download(
                 name, revision=revision, local_dir=place, allow_patterns=list(FILES)
             ),
         )
@@ -128,6 +130,10 @@ def _library() -> Any:
         import huggingface_hub
     except ImportError:
         raise ValueError(f"for models on a hub, {how_to_install('hub')}.") from None
+    if sys.stderr is None or not sys.stderr.isatty():
+        from huggingface_hub.utils import disable_progress_bars
+
+        disable_progress_bars()
     return huggingface_hub
 
 

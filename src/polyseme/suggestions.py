@@ -60,7 +60,7 @@ class Suggestion(NamedTuple):
         The probability that it is right, as far as held-out documents tell; where there were
         none, the bare score.
     uri : str or None
-        What the training data call it, where a vocabulary gave it another name.
+        Its URI in the vocabulary that named it; what the data call it if that does not know it.
     sense : SuggestedSense or None
         Only of a label that has several.
     """

@@ -113,13 +113,17 @@ def test_features_of_another_width_are_refused(model, tmp_path):
     "option", ["--copies=0", "--beam-size=0", "--branching=1", "--C=-1", "--assignment=magic"]
 )
 def test_a_senseless_parameter_is_refused_by_name(data, tmp_path, option):
-    name = option[2:].split("=")[0].replace("-", "_")
+    name, _, value = option.partition("=")
     assert f"polyseme: {name} must be" in refuse("train", data, "-o", tmp_path / "m", option)
+    in_python = f"--set={name[2:].replace('-', '_')}={value}"
+    assert f"polyseme: {name[2:].replace('-', '_')} must be" in refuse(
+        "train", data, "-o", tmp_path / "m", in_python
+    )
 
 
 @pytest.mark.parametrize("k", [0, -1])
 def test_a_senseless_k_is_refused(model, data, k):
-    assert "limit must be a positive whole number" in refuse("predict", model, data, "-k", k)
+    assert "-k must be a positive whole number" in refuse("predict", model, data, "-k", k)
 
 
 @pytest.mark.parametrize("verb", ["predict", "evaluate"])
@@ -273,3 +277,30 @@ def test_an_empty_path_is_not_the_folder_we_are_in(tmp_path):
     assert "the path is empty" in refuse("train", "", "-o", tmp_path / "m")
     assert "the path is empty" in refuse("info", "")
     assert "stdin cannot be read here" in refuse("train", "-", "-o", tmp_path / "m")
+
+
+def test_texts_for_a_model_of_matrices_are_called_such(model, tmp_path):
+    (tmp_path / "a.csv").write_text("id,text,labels\r\n1,a,x\r\n")
+    for verb in ("predict", "evaluate"):
+        said = refuse(verb, model, tmp_path / "a.csv")
+        assert "a.csv holds texts, and the model was trained on matrices of features" in said
+
+
+def test_an_empty_hierarchy_is_called_empty(data, tmp_path):
+    (tmp_path / "tree.tsv").touch()
+    options = ("-o", tmp_path / "m", "--hierarchy", tmp_path / "tree.tsv")
+    assert "tree.tsv is empty" in refuse("train", data, *options)
+
+
+def test_a_file_of_labels_that_is_missing_is_named_not_the_output(text_model, tmp_path):
+    (tmp_path / "a.txt").write_text("a tank\n")
+    said = refuse(
+        "predict",
+        text_model,
+        tmp_path / "a.txt",
+        "--labels-file",
+        "nope",
+        "-o",
+        tmp_path / "q.csv",
+    )
+    assert "nope does not exist" in said

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -19,7 +20,7 @@ from polyseme.cli import main
 from polyseme.cli.predictions import for_people
 from polyseme.demo import make_corpus
 from polyseme.suggestions import SuggestedSense, Suggestion
-from polyseme.text.predictions import Predicted, as_tsv
+from polyseme.text.predictions import Predicted, as_tsv, write_predictions
 from tests.end_to_end.command_line import refuse, run, succeed
 
 # Files
@@ -62,7 +63,7 @@ def test_every_document_gets_a_label_if_wanted(text_model, new):
     assert n_labels("--top", 5) == [5] * 60
     assert n_labels("--threshold", 1, "--at-least", 12) == [12] * 60  # above the usual limit
     assert "--top excludes" in refuse("predict", text_model, new, "--top=5", "--threshold=0.1")
-    assert "at_least must be from 0 to the limit, 2" in refuse(
+    assert "--at-least must be from 0 to the limit, 2" in refuse(
         "predict", text_model, new, "-k", 2, "--at-least", 3
     )
 
@@ -84,6 +85,61 @@ def test_a_text_file_is_one_document_or_one_a_line(text_model, tmp_path):
     assert len(succeed("predict", text_model, path, "--json", "--lines").splitlines()) == 2
     assert "not a file or folder of texts" in refuse("predict", text_model, tmp_path / "x.txt")
     assert len(succeed("predict", text_model, tmp_path, "--json").splitlines()) == 1
+
+
+@pytest.mark.parametrize("options", [["--lines"], ["--lines", "--format=csv"]])
+def test_lines_of_a_table_are_refused_unless_the_format_says_so(text_model, new, options):
+    assert "--lines is for plain text, and" in refuse("predict", text_model, new, *options)
+    found = succeed("predict", text_model, new, "--lines", "--format=lines", "--json")
+    assert len(found.splitlines()) > 60
+
+
+def test_a_text_column_that_is_missing_is_said(text_model, tmp_path):
+    (tmp_path / "a.csv").write_text("id,Titel,body\n1,Tanks,a tank and a siege\n")
+    result = run("predict", text_model, tmp_path / "a.csv")
+    assert "a.csv: CSV with ','; text from 'body', no labels, ids from 'id'." in result.stderr
+    assert (
+        "has no column 'title', which the model was trained with; only 'body' is" in result.stderr
+    )
+    assert (
+        "no column"
+        not in run("predict", text_model, tmp_path / "a.csv", "--text-column=body").stderr
+    )
+
+
+def test_lines_are_taken_as_such_and_have_no_columns(text_model):
+    prose = "Title, abstract and body of a paper\nquantum theory, optics\n"
+    for options, n_texts in ((("--lines",), 2), ((), 1)):
+        found = from_stdin(prose, "predict", text_model, "--json", *options)
+        assert len(found.stdout.splitlines()) == n_texts
+    refused = from_stdin("milk", "predict", text_model, "-", "--id-column", "nope")
+    assert "--id-column is for tables, and stdin is plain text" in refused.stderr
+
+
+def test_ids_that_occur_twice_are_said(text_model, tmp_path):
+    (tmp_path / "a.csv").write_text("id,text\na,a tank\nb,a bat\na,a siege\n")
+    said = run("predict", text_model, tmp_path / "a.csv").stderr
+    assert "1 document had an id that an earlier one has, the first 'a'." in said
+
+
+def test_missing_ids_are_said_where_the_training_documents_had_some(text_model, new, tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("number,text\n1,a bat in a cave\n")
+    said = run("predict", text_model, path).stderr
+    assert said.count("a.csv has no column of ids such as 'id'") == 1
+    assert "no column of ids" not in run("predict", text_model, path, "--id-column=number").stderr
+    assert "no column of ids" not in run("predict", text_model, new).stderr
+
+
+@pytest.mark.parametrize("verb", ["predict", "evaluate"])
+def test_a_model_in_the_place_of_the_data_is_seen(text_model, new, verb):
+    said = refuse(verb, new, text_model)
+    assert f"{new} is not a model, but {text_model} is; give the model first" in said
+
+
+def test_a_matrix_of_features_is_named_as_what_it_is(text_model, data):
+    said = refuse("predict", text_model, data / "X.tst.npz")
+    assert "X.tst.npz is a matrix of features (.npz), and the model is one of texts" in said
 
 
 # Stdin and arguments
@@ -113,10 +169,12 @@ def test_stdin_with_structure_is_read_as_what_it_is(text_model, new):
     table = "".join(new.read_text().splitlines(keepends=True)[:4])
     expected = succeed("predict", text_model, new, "--json").splitlines()[:3]
     for content in (lines, table):
-        for options in ((), ("--lines",)):
-            found = from_stdin(content, "predict", text_model, "-", "--json", *options)
-            assert found.stdout.splitlines() == expected
-            assert "stdin looks like" in found.stderr
+        found = from_stdin(content, "predict", text_model, "-", "--json")
+        assert found.stdout.splitlines() == expected
+        assert "stdin looks like" in found.stderr
+        found = from_stdin(content, "predict", text_model, "-", "--json", "--lines")
+        assert len(found.stdout.splitlines()) == len(content.splitlines())
+        assert "as you say --lines, all of it is text" in found.stderr
     plain = from_stdin(lines, "predict", text_model, "--json", "--format=text")
     assert [json.loads(line).get("id", "none") for line in plain.stdout.splitlines()] == ["none"]
     assert "looks like" not in plain.stderr
@@ -129,6 +187,8 @@ def test_labels_on_stdin_do_not_count_as_text(text_model):
     bare = from_stdin(f"{text}\n", "predict", text_model, "--lines", "--json", "--top=3")
     labelled = from_stdin(f"__label__tank {text}\n", "predict", text_model, "--json", "--top=3")
     assert labelled.stdout == bare.stdout
+    table = from_stdin('{"text": "a tank", "labels": "a; b"}\n', "predict", text_model, "-")
+    assert "labels in 'labels' are ignored; read as that" in table.stderr
 
 
 def test_what_is_wrong_on_stdin_is_said_of_stdin(text_model):
@@ -183,7 +243,41 @@ def test_predictions_are_written_as_the_ending_says(text_model, new, tmp_path):
     rows = sheet.iter_rows(values_only=True)
     assert [["" if cell is None else str(cell) for cell in row] for row in rows] == as_csv
     succeed("predict", text_model, new, "-o", tmp_path / "a.jsonl")
-    assert (tmp_path / "a.jsonl").read_text() == succeed("predict", text_model, new, "--json")
+    as_lines = succeed("predict", text_model, new, "--json")
+    assert (tmp_path / "a.jsonl").read_text() == as_lines
+    succeed("predict", text_model, new, "-o", tmp_path / "a.json")
+    assert json.loads((tmp_path / "a.json").read_text()) == [
+        json.loads(line) for line in as_lines.splitlines()
+    ]
+    nameless = run("predict", text_model, new, "-o", tmp_path / "a")
+    assert "a has no ending, so it gets JSON lines." in nameless.stderr
+    assert (tmp_path / "a").read_text() == as_lines
+
+
+def test_a_json_list_of_no_documents_is_a_list_too(tmp_path):
+    assert write_predictions(tmp_path / "a.json", []) == 0
+    assert json.loads((tmp_path / "a.json").read_text()) == []
+
+
+@pytest.mark.parametrize(("ending", "sign"), [("csv", ","), ("tsv", "\t")])
+def test_a_carriage_return_in_an_id_or_a_name_breaks_no_row(tmp_path, ending, sign):
+    path = tmp_path / f"a.{ending}"
+    write_predictions(path, [Predicted(0, [Suggestion(0, "b\rc", 0.5)], "a\rb")])
+    with open(path, newline="") as file:
+        assert "\r\n" not in file.read()
+        file.seek(0)
+        rows = list(csv.reader(file, delimiter=sign))
+    assert rows[1][:3] == ["0", "a\rb", "b\rc"]
+    assert len(rows) == 2
+
+
+def test_a_full_disk_is_all_that_is_said_of_an_excel_file(text_model, new, tmp_path):
+    (tmp_path / "a.xlsx").symlink_to("/dev/full")
+    program = [sys.executable, "-m", "polyseme", "predict", text_model, new]
+    done = subprocess.run([*program, "-o", tmp_path / "a.xlsx"], capture_output=True, text=True)
+    assert done.returncode == 2
+    _, said = done.stderr.split("\n", 1)  # behind what was read
+    assert re.fullmatch("polyseme: .*a.xlsx: No space left on device.\n", said)
 
 
 def test_an_output_of_another_format_than_its_ending_is_refused(text_model, articles, tmp_path):

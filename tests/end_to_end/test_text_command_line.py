@@ -73,6 +73,20 @@ def test_replacing_a_larger_model_is_said(articles, new, tmp_path):
     again = run("train", new, "-o", tmp_path / "m", "--no-held-out", *SMALL)
     assert "has a model of 800 documents, which will be replaced." in again.stderr
     assert "the model that was replaced had 800 documents; this has 60." in again.stderr
+    (tmp_path / "bad.csv").write_text("text,labels\na,b\na\n")
+    assert "replaced" not in refuse("train", tmp_path / "bad.csv", "-o", tmp_path / "m", *SMALL)
+
+
+def test_a_report_that_cannot_be_written_hides_neither_figures_nor_the_model(new, tmp_path):
+    (tmp_path / "page.html").symlink_to("/dev/full")
+    options = ("--report", tmp_path / "page.html", *SMALL)
+    result = run("train", new, "-o", tmp_path / "m", *options)
+    assert result.exit_code == 2
+    assert "Accuracy on 6 documents" in result.stdout
+    assert f"(No space left on device); the model is saved in {tmp_path / 'm'}." in result.stderr
+    assert polyseme.load(tmp_path / "m")
+    measured = run("evaluate", tmp_path / "m", new, "--report", tmp_path / "page.html")
+    assert (measured.exit_code, "Accuracy on 60 documents" in measured.stdout) == (2, True)
 
 
 def test_a_model_without_probabilities_is_evaluated_without_a_word_of_them(new, tmp_path):
@@ -83,6 +97,13 @@ def test_a_model_without_probabilities_is_evaluated_without_a_word_of_them(new, 
     assert "Threshold" not in shown
     with_threshold = succeed("evaluate", tmp_path / "m", new, "--threshold=0.1")
     assert "Threshold 0.100: precision" in with_threshold
+
+
+def test_no_threshold_is_spoken_of_that_nobody_chose(articles, new, tmp_path):
+    succeed("train", articles, "-o", tmp_path / "m", "--no-held-out", *SMALL)
+    shown = succeed("evaluate", tmp_path / "m", new)
+    assert "Threshold 0.000" not in shown
+    assert "(best F1 on these documents)" in shown
 
 
 def test_names_with_a_comma_are_doubted_aloud(tmp_path):
@@ -103,7 +124,7 @@ def test_nothing_held_out_is_said_and_works(articles, tmp_path):
     )
     assert "scores are not probabilities" in bare.stderr
     result = run("train", articles, "-o", tmp_path / "m", *SMALL, "--no-held-out")
-    assert "nobody has checked the probabilities" in result.stderr
+    assert "the probabilities are unchecked" in result.stderr
     assert "Accuracy" not in result.stdout
     assert succeed("info", tmp_path / "m")
 
@@ -217,15 +238,23 @@ def test_annif_files_and_a_vocabulary_give_names(tmp_path):
     ("arguments", "sentence"),
     [
         (("--text-column", "nothing"), "has no column 'nothing'"),
-        (("--held-out", "2"), "held_out must be"),
+        (("--held-out", "2"), "--held-out must be a share"),
+        (("--held-out", "0.99999"), "--held-out must be smaller"),
         (("--held-out", "0.2", "--no-held-out"), "exclude each other"),
-        (("--precision", "7"), "precision must be"),
-        (("--per-label",), "per_label needs a precision"),
-        (("--ngrams", "two"), "--ngrams must be a number or a range"),
-        (("--ngrams", "3-2"), "ngrams must be"),
-        (("--max-features", "0"), "max_features must be"),
+        (("--precision", "0.8", "--no-held-out"), "--precision and --no-held-out exclude"),
+        (("--no-refit", "--no-held-out"), "--no-refit and --no-held-out exclude each other"),
+        (("--hashing", "--max-features", "5"), "--max-features and --hashing exclude each other"),
+        (("--precision", "7"), "--precision must be a share"),
+        (("--per-label",), "--per-label needs --precision"),
+        (("--ngrams", "two"), "--ngrams must be a number from 1 on, or a range"),
+        (("--ngrams", "3-2"), "--ngrams must be"),
+        (("--ngrams", "0"), "--ngrams must be"),
+        (("--max-features", "0"), "--max-features must be"),
+        (("--threads", "0"), "--threads must be -1 for all cores"),
+        (("--seed", "-1"), "--seed must be a whole number"),
         (("--vocabulary", "missing.tsv"), "missing.tsv"),
-        (("--labels-file", "missing.txt"), "missing.txt"),
+        (("--vocabulary=a.tsv", "--vocabulary", "b.tsv"), "--vocabulary is given 2 times"),
+        (("--labels-file", "missing.txt"), "is a table by its ending"),
     ],
 )
 def test_mistakes_are_refused_in_one_sentence(articles, tmp_path, arguments, sentence):

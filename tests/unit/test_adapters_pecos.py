@@ -164,13 +164,19 @@ def test_an_export_replaces_nothing_and_leaves_nothing_half_done(tmp_path, monke
 def test_a_model_that_is_not_linear_is_not_exported(tmp_path):
     from sklearn.linear_model import RidgeClassifier
 
+    from polyseme import OneVsRest
     from polyseme.adapters import MatchedBy
 
-    settings = {"senses": "none", "ordering": "product", "verbose": 0, "max_leaf_size": 4}
+    settings = {"senses": "none", "ordering": "product", "verbose": 0}
     X, Y = documents(), np.random.default_rng(0).random((30, 9)) < 0.3
-    model = MatchedBy(RidgeClassifier(), **settings).fit(X, Y)
-    with pytest.raises(ValueError, match="a MatchedBy cannot be exported to PECOS"):
-        write_pecos(model, tmp_path / "theirs")
+    for model in (
+        MatchedBy(RidgeClassifier(), max_leaf_size=4, **settings),
+        OneVsRest(**settings),
+    ):
+        with pytest.raises(
+            ValueError, match=r"^(MatchedBy|OneVsRest) cannot be exported to PECOS"
+        ):
+            write_pecos(model.fit(X, Y), tmp_path / "theirs")
 
 
 def dense(scores):

@@ -50,7 +50,7 @@ def test_what_stands_there_is_the_default(tmp_path):
 def test_lists_and_choices_of_texts_stand_there_as_they_are_given():
     text = config_text("xr-linear")
     assert '# languages = ["CODE"]\n' in text
-    assert '# format = "csv|tsv|jsonl|parquet|excel|annif|fasttext"\n' in text
+    assert '# format = "csv|tsv|jsonl|parquet|excel|xlsx|annif|fasttext"\n' in text
 
 
 def test_a_tree_of_labels_comes_from_the_file_unless_it_is_given(tmp_path):

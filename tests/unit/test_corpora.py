@@ -106,6 +106,7 @@ def test_what_is_written_as_plain_lines_is_read_back(tmp_path, rows):
         ("title,body,keywords", ["title", "body"], "keywords"),
         ("body,id,title,category", ["title", "body"], "category"),
         ("title,text,subject_uris", ["text"], "subject_uris"),
+        ("text,Schlagwörter", ["text"], "Schlagwörter"),
     ],
 )
 def test_columns_are_found_by_name(tmp_path, header, text_columns, labels_column):
@@ -123,6 +124,10 @@ def test_columns_are_found_by_name(tmp_path, header, text_columns, labels_column
         ("a.csv", "isbn,id,text,labels\n9,7,x,p\n", {"id_column": "isbn"}, ["9"]),
         ("a.csv", "isbn,text,labels\n9,x,p\n", {"like": {"id_column": "isbn"}}, ["9"]),
         ("a.csv", "isbn,text,labels\n9,x,p\n", {}, [None]),
+        ("a.csv", "DOI,text,labels\n9,x,p\n", {}, ["9"]),
+        ("a.csv", "author_id,text,article_id,labels\n7,x,9,p\n", {}, ["9"]),
+        ("a.csv", "report_id,text,labels\n9,x,p\n", {}, ["9"]),
+        ("a.csv", "author_id,text,report_id,labels\n7,x,9,p\n", {}, [None]),
         ("a.jsonl", '{"id": 7, "text": "x", "labels": []}\n{"text": "y"}\n', {}, ["7", None]),
     ],
 )
@@ -162,11 +167,37 @@ def test_another_corpus_is_read_like_the_first_where_it_has_the_columns(tmp_path
         labels_column="b",
         label_separator="/",
     )
-    like = {"need_labels": False, "like": first.reading}
-    assert list(open_corpus(write(tmp_path / "b.csv", "b,a\np/q,x\n"), **like)) == list(first)
-    assert list(open_corpus(write(tmp_path / "c.csv", "n,text\n1,x\n"), **like)) == [
-        Record("x", ())
-    ]
+    like = first.reading
+    assert list(open_corpus(write(tmp_path / "b.csv", "b,a\np/q,x\n"), like=like)) == list(first)
+    other = open_corpus(write(tmp_path / "c.csv", "n,text\n1,x\n"), like=like, need_labels=False)
+    assert list(other) == [Record("x", ())]
+
+
+@pytest.mark.parametrize(
+    ("files", "opened"),
+    [
+        ({"a.jsonl": '{"text": "a b", "labels": ["x", null, ""]}\n'}, "a.jsonl"),
+        ({"a.jsonl": '{"text": "a b", "labels": [["x"]]}\n'}, "a.jsonl"),
+        ({"a.jsonl": '{"text": "a b", "cats": {"x": "yes"}}\n'}, "a.jsonl"),
+        ({"a.tsv": "a b\thttp://x\n"}, "a.tsv"),
+        ({"text.txt": "a b\n", "labels.txt": '[["x"]]\ny\n'}, "."),
+        ({"a.txt": "a b", "a.tsv": "no URI\n"}, "."),
+    ],
+)
+def test_labels_that_are_not_needed_do_no_harm(tmp_path, files, opened):
+    for name, content in files.items():
+        write(tmp_path / name, content)
+    corpus = open_corpus(tmp_path / opened, need_labels=False)
+    assert [(record.text, record.labels) for record in corpus] == [("a b", ())]
+
+
+def test_a_column_cannot_hold_both_text_and_labels(tmp_path):
+    path = write(tmp_path / "a.csv", "labels,b\nx,y\n")
+    with pytest.raises(ValueError, match="'labels' cannot hold both text and labels"):
+        open_corpus(path, text_columns=["labels"], labels_column="labels")
+    like = {"labels_column": "labels"}
+    with pytest.raises(ValueError, match="no column for the labels"):
+        open_corpus(path, text_columns=["labels"], like=like)
 
 
 def test_a_corpus_whose_labels_are_split_otherwise_than_those_of_the_first_is_refused(tmp_path):

@@ -7,6 +7,7 @@ import json
 import sys
 import tracemalloc
 import zipfile
+from zipfile import ZipFile
 
 import pytest
 
@@ -67,6 +68,7 @@ def test_the_first_sheet_of_an_excel_file_is_a_table(tmp_path):
     book.save(tmp_path / "a.xlsx")
     corpus = open_corpus(tmp_path / "a.xlsx")
     assert "Excel, sheet 'Books'" in corpus.description
+    assert repr(corpus) == f"<Table of a.xlsx: {corpus.description}>"
     assert list(corpus) == [Record("a cat", ("x", "y"), "7"), Record("1999", (), "8")]
     sheet.cell(1, 3, "text")
     book.create_sheet("Notes")
@@ -78,6 +80,24 @@ def test_the_first_sheet_of_an_excel_file_is_a_table(tmp_path):
     assert "sheet 'Books' (the first of 2)" in open_corpus(tmp_path / "b.xlsx").description
     with pytest.raises(ValueError, match="not a readable Excel file"):
         open_corpus(write(tmp_path / "c.xlsx", b"PK\3\4"))
+
+
+def test_sheets_with_the_columns_of_the_first_go_on_with_its_table(tmp_path):
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    for title, name in (("Notes", "about"), ("More", "text"), ("Empty", None)):
+        sheet = book.create_sheet(title)
+        for row in ((name, name and "labels"), ("a dog", "y"), ("a bat", 3.5)):
+            sheet.append(row)
+    for row in (("text", "labels"), ("a cat", "x")):
+        book.active.append(row)
+    book.save(tmp_path / "a.xlsx")
+    corpus = open_corpus(tmp_path / "a.xlsx")
+    assert "Excel, 2 sheets with the same columns" in corpus.description
+    found = iter(corpus)
+    assert [next(found), next(found)] == [Record("a cat", ("x",)), Record("a dog", ("y",))]
+    with pytest.raises(ValueError, match=r"row 2 \(line 3, sheet 'More'\): a label is 3.5"):
+        next(found)
 
 
 def test_an_excel_file_that_breaks_off_is_refused(tmp_path):
@@ -108,6 +128,9 @@ def test_a_format_that_is_given_wins_over_the_ending(tmp_path):
     with pytest.raises(ValueError, match="not a file of texts"):
         open_corpus(path)
     assert list(open_corpus(path, format="csv")) == [Record("a", ("x",))]
+    book = write(tmp_path / "b.data", "PK")
+    with pytest.raises(ValueError, match="not a readable Excel file"):
+        open_corpus(book, format="xlsx")
     with pytest.raises(ValueError, match="the format 'word' is not one of texts with labels"):
         open_corpus(path, format="word")
 
@@ -150,6 +173,10 @@ def test_a_wrong_encoding_is_refused(tmp_path):
         ("id,words\n1,a\n", None),
         ("Dear reader, this text is one.\nIt goes on.\n", None),
         ("text\nof one column\n", None),
+        ("Title, abstract and body of a paper\nquantum theory, optics\n", None),
+        ("optics, text, lasers\nThe light of lasers.\n", None),
+        ("text,optics\nThe light of lasers.\n", None),
+        ("id,a long name for this column,text\n1,a,b\n", None),
         ("id,text\n", None),
         (b"PK\3\4...", "excel"),
         (b"PAR1...", "parquet"),
@@ -168,6 +195,23 @@ def test_columns_that_a_model_knows_make_a_table(tmp_path):
 # Bad files
 
 
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [(b"PK\3\4\xad\n", "is a ZIP archive, as Excel"), (b"%PDF-1.4\n\xad", "is a PDF; save its")],
+)
+def test_a_binary_file_is_called_what_it_is(tmp_path, content, sentence):
+    (tmp_path / "a.csv").write_bytes(content)
+    with pytest.raises(ValueError, match=sentence):
+        open_corpus(tmp_path / "a.csv")
+
+
+def test_a_letter_of_word_is_no_excel_file(tmp_path):
+    with ZipFile(tmp_path / "a.docx", "w") as archive:
+        archive.writestr("word/document.xml", "<w:document/>")
+    with pytest.raises(ValueError, match="is a ZIP archive, as Excel and Word files are"):
+        guess_format(tmp_path / "a.docx")
+
+
 BAD = {
     "no text.csv": ("a,labels\n1,x\n", "no column for the text; its columns are 'a', 'labels'"),
     "no labels.csv": ("text,b\n1,x\n", "no column for the labels; its columns are 'text', 'b'"),
@@ -178,8 +222,8 @@ BAD = {
         'text,labels\n"b" c,y\n',
         r"row 0 \(line 2\): something follows a closing quote",
     ),
-    "cells.csv": ("text,labels\na,x\nb,y,z\n", r"row 1 \(line 3\): has 3 cells, but the header"),
-    "long cells.csv": ('text,labels\n"a\nb",x\nb\n', r"row 1 \(line 4\): has 1 cells"),
+    "cells.csv": ("text,labels\na,x\nb,y,z\n", r"row 1 \(line 3\): has 3 cells, .*; quote cells"),
+    "long cells.csv": ('text,labels\n"a\nb",x\nb\n', r"\(line 4\): has 1 cell, .*; add those"),
     "twice.csv": ("text,text,labels\na,b,c\n", "two columns named 'text'"),
     "mac.csv": ("text,labels\ra,x\r", "line 1: lines that end in a carriage return alone"),
     "latin.csv": (b"text,labels\na,x\nb\xe4r,y\n", "line 3: not UTF-8 .byte 0xe4"),
@@ -192,12 +236,13 @@ BAD = {
     "empty.jsonl": ("\n", "is empty; give one JSON object per line"),
     "broken.jsonl": ('{"text": "a", "labels": []}\n{"text": \n', r"row 1 \(line 2\): not JSON"),
     "pretty.json": ('{\n "text": "a"}', r"row 0 \(line 1\): not JSON .* one object per line"),
+    "cut.jsonl": ('{"a":', r"not JSON .*; it is cut off, get the file again"),
     "empty.json": ("[ ]", "is empty; give one JSON object in the list"),
     "numbers.json": ('[{"text": "a", "labels": []}, 7]', "row 1: a JSON int; write one object"),
     "cut.json": ('[{"text": "a", "labels": []}, {"text": "b"', r"row 1: not JSON \("),
     "uncomma.json": ('[{"text": "a", "labels": []} {"text": "b"}]', "',' is missing after row 0"),
     "unended.json": ('[{"text": "a", "labels": []}', "is cut off after row 0; get the file again"),
-    "more.json": ('[{"text": "a", "labels": []}] []', "more behind the list of 1 rows"),
+    "more.json": ('[{"text": "a", "labels": []}] []', "more behind the list of 1 row"),
     "deep.json": ("[" + "[" * 100_000, "row 0: not JSON"),
     "latin.json": (b'[{"text": "\xe9", "labels": []}]', "not UTF-8 .* --encoding"),
     "nul.json": (b'[{"text": "\0", "labels": []}]', "holds a NUL"),
@@ -258,7 +303,7 @@ def test_a_bad_file_is_refused_with_one_sentence(tmp_path, name):
 def test_files_that_do_not_belong_together_are_refused(tmp_path):
     write(tmp_path / "text.txt", "a\nb\n")
     write(tmp_path / "labels.txt", "x\n")
-    with pytest.raises(ValueError, match=r"labels.txt has 1 lines and .*text.txt has more"):
+    with pytest.raises(ValueError, match=r"labels.txt has 1 line and .*text.txt has more"):
         list(open_corpus(tmp_path))
 
 

@@ -205,6 +205,13 @@ def test_an_unknown_label_is_a_value_error():
         explain(model, X[:1], [12])
 
 
+def test_a_number_of_labels_that_is_none_is_refused():
+    model, X = small_model()
+    for n_labels in (-1, 0, 1.5):
+        with pytest.raises(ValueError, match=f"n_labels must be .*, not {n_labels}"):
+            explain(model, X[:1], n_labels=n_labels)
+
+
 def test_several_documents_are_a_value_error():
     model, X = small_model()
     with pytest.raises(ValueError, match="X has 2 rows; one document is explained at a time"):

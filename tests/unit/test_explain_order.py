@@ -209,9 +209,10 @@ def test_a_label_that_is_no_candidate_comes_after_them_without_effects(model):
             assert (one.order.place <= n) == is_candidate(one)
             if not is_candidate(one):
                 assert one.order.effects == []
+                place = one.order.bare_place
                 assert one.order.sentence == (
-                    f"By its bare score it is at place {one.order.bare_place}. Only the first {n} "
-                    "are put in the learned order; it comes after them."
+                    f"By its score alone it is in place {place}. Only the first {n} are put in "
+                    "the learned order; it comes after them."
                 )
 
 
@@ -228,7 +229,8 @@ def test_places_are_said_in_words(model):
         one.order.sentence
         for one in candidates_in(all_explained(ordered_by(model, ordering_with()), 0)).values()
     ]
-    assert "With and without the learned order it is at place 1 of 16 candidates." in stayed
+    same = "It is in place 1 of 16 candidates, by its score alone as by the learned order."
+    assert same in stayed
     assert not any("moved" in sentence for sentence in stayed)
 
 

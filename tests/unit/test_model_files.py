@@ -200,7 +200,7 @@ def test_a_folder_with_something_else_is_not_overwritten(tmp_path):
 def test_a_file_is_not_overwritten(tmp_path):
     path = tmp_path / "thesis.txt"
     path.write_text("x")
-    with pytest.raises(ValueError, match="it is a file, give a folder"):
+    with pytest.raises(ValueError, match="it is a file; give a folder"):
         save_model(path, Contents({}, ARRAYS, NAMES))
     with pytest.raises(OSError, match="cannot save a model"):
         save_model(path / "below", Contents({}, ARRAYS, NAMES))

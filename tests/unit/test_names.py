@@ -3,6 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from polyseme.inputs.name_search import NameSearch
 from polyseme.inputs.names import Names, name_of, number_of
 from tests.examples import examples
 
@@ -67,9 +68,9 @@ def test_an_unknown_name_is_answered_with_the_closest_ones():
         names.index("aple")
     with pytest.raises(ValueError, match=r"no feature named 'tree'; did you mean 'apple tree'\?"):
         names.index("tree", noun="feature")
-    with pytest.raises(ValueError, match=r"no label named 'zzz'$"):
+    with pytest.raises(ValueError, match=r"no label named 'zzz'.$"):
         names.index("zzz")
-    with pytest.raises(ValueError, match=r"no label named 9$"):
+    with pytest.raises(ValueError, match=r"no label named 9.$"):
         Names.from_list([1, 2]).index(9)
 
 
@@ -165,6 +166,13 @@ def test_names_in_many_pieces_are_walked_through_as_one(monkeypatch):
     )
     with pytest.raises(ValueError, match="name 3 is not valid UTF-8"):
         list(damaged)
+
+
+def test_parts_of_other_names_are_answered_with_the_names_of_their_things():
+    names = Names.from_list(["climate", "weather"])
+    search = NameSearch(names, [(0, "Global warming")])
+    with pytest.raises(ValueError, match="no label named 'global warm'; did you mean 'climate'"):
+        number_of("global warm", names, 2, search=search)
 
 
 def test_of_names_that_contain_what_was_meant_short_ones_come_first():

@@ -13,6 +13,7 @@ from polyseme.demo import make_corpus
 from polyseme.machine.progress import Progress
 from polyseme.reports import write_report
 from polyseme.reports.charts import Point, grouped_bars, unit_square
+from polyseme.reports.page import _about_threshold
 from polyseme.tagger import tagger_for
 from polyseme.text.evaluation import accuracy_so_far
 
@@ -43,8 +44,17 @@ def test_a_report_shows_accuracy_probabilities_senses_and_costs(page, model):
     ]
     assert f"<b>{model.report_['accuracy']['P@1']:.1f}%</b>P@1" in page
     assert f"At a threshold {model.report_['threshold']['threshold']:.2f}" in page
+    without = 100 * model.report_["threshold"]["without_label"]
+    assert f"labels; {without:.1f}% of the documents get none. Along" in page
     assert '<i style="width: 50.0%"></i>' in page  # two seconds of four
     assert "max_leaf_size = 32" in page
+
+
+def test_thresholds_of_labels_are_told_beside_the_chart():
+    cut = {"precision": 0.8, "recall": 0.5, "f1": 0.6, "labels_per_document": 2.0}
+    said = _about_threshold({**cut, "threshold": 0.41, "n_labels_with_own": 1773}, None)
+    assert "At a threshold of its own for 1,773 labels, and 0.41 for all others, 80.0%" in said
+    assert "The dot is beside it" in said
 
 
 def test_names_cannot_become_part_of_the_page(page):

@@ -187,7 +187,7 @@ def test_a_save_never_replaces_something_that_is_no_model(tmp_path, model):
     (tmp_path / "thesis.txt").write_text("x")
     with pytest.raises(ValueError, match="the folder holds something else"):
         model.save(tmp_path)
-    with pytest.raises(ValueError, match="it is a file, give a folder"):
+    with pytest.raises(ValueError, match="it is a file; give a folder"):
         model.save(tmp_path / "thesis.txt")
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
 

@@ -187,9 +187,9 @@ def test_without_data_a_model_of_matrices_lists_typical_training_rows(of_texts, 
 
 
 def test_without_weights_there_are_the_same_senses_and_paths_without_margins(of_texts):
-    full, number = of_texts, of_texts.label_number("tank")
+    full, number = tagger_for(of_texts.classifier), of_texts.label_number("tank")
     bare = tagger_for(without_weights(copy.copy(full.classifier)))
-    row = full.rows(TEXTS[:1])
+    row = of_texts.rows(TEXTS[:1])
     for mine, theirs in zip(bare.senses(number), full.senses(number), strict=True):
         assert (mine.name, mine.share, mine.words) == (theirs.name, theirs.share, theirs.words)
     assert bare.suggest(row)[0][0].sense == full.suggest(row, threshold=0)[0][0].sense

@@ -209,3 +209,10 @@ def test_features_can_be_cloned_and_fitted_again():
     assert clone(features).get_params() == features.get_params()
     before = features.transform(TEXTS).shape
     assert features.fit(TEXTS[:2]).transform(TEXTS).shape[1] < before[1]
+
+
+def test_columns_have_names_as_in_scikit_learn():
+    features = TextFeatures().fit(TEXTS)
+    assert features.get_feature_names_out().tolist() == list(features.vocabulary_)
+    hashed = TextFeatures(hashing=True, n_buckets=8).fit(TEXTS)
+    assert hashed.get_feature_names_out().tolist() == [str(i) for i in range(8)]

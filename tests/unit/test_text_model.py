@@ -69,7 +69,11 @@ def test_odd_texts_are_taken(model):
         (("a text",), "put the one text into a list"),
         ((["a"], 10, 1.5), "threshold must be a probability"),
         ((["a"], 0), "limit must be a positive whole number"),
-        (([3],), "a text must be a str"),
+        (([3],), r"text 0 must be a str, not int \(3\)"),
+        ((["a", float("nan")],), r"text 1 must be a str, not float \(nan\)"),
+        ((None,), "texts must be a list, one entry per document, not None"),
+        ((5,), "texts must be a list, one entry per document, not int"),
+        (({"a": 1},), "texts must be a list, one entry per document, not dict"),
     ],
 )
 def test_a_wrong_question_is_refused(model, arguments, sentence):
@@ -160,6 +164,11 @@ def test_labels_without_a_text_are_doubted_aloud():
         (["a", "b"], [["x"]], "more texts than lists"),
         (["a"], ["x"], "must be a list of str, not 'x'"),
         (["a"], [[3]], "must be a list of str"),
+        (["a", float("nan")], [["x"], ["y"]], r"text 1 must be a str, not float \(nan\)"),
+        (["a", "b"], [["x"], float("nan")], "the labels of text 1 must be a list of str, not nan"),
+        (["a b", "c d"], [["x"], None], "the labels of text 1 must be a list of str, not None"),
+        (None, [["x"]], "texts must be a list, one entry per document, not None"),
+        (["a"], {"x": ["a"]}, "labels must be a list, one entry per document, not dict"),
         (iter(["a"]), [["x"]], "texts can be walked through only once"),
         (["a"], iter([["x"]]), "labels can be walked through only once"),
     ],
@@ -167,6 +176,18 @@ def test_labels_without_a_text_are_doubted_aloud():
 def test_what_cannot_be_learned_from_is_refused(texts, labels, sentence):
     with pytest.raises(ValueError, match=sentence):
         TextModel(verbose=0).fit(texts, labels)
+
+
+def test_a_data_frame_in_place_of_one_of_its_columns_is_refused(model):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"text": ["a cat", "a dog"], "label": [["x"], ["y"]]})
+    with pytest.raises(ValueError, match=r"not DataFrame; give one of its columns, .*'text'"):
+        model.suggest(frame[["text"]])
+    with pytest.raises(ValueError, match=r"texts must be a list.*df\['text'\]"):
+        TextModel(verbose=0).fit(frame[["text"]], frame["label"])
+    with pytest.raises(ValueError, match=r"labels must be a list.*df\['label'\]"):
+        TextModel(verbose=0).fit(frame["text"], frame[["label"]])
+    assert len(model.suggest(frame["text"])) == 2
 
 
 @pytest.mark.parametrize(
@@ -197,6 +218,7 @@ def test_a_vocabulary_gives_names_and_keeps_uris(tmp_path):
     model.fit(TRAINING.texts, uris, label_names=names)
     model.save(tmp_path / "m")
     loaded = polyseme.load(tmp_path / "m")
+    assert repr(loaded.vocabulary_).startswith(f"<KeptVocabulary: {len(names)} of ")
     for one in loaded.suggest(TEST.texts[:1], threshold=0)[0]:
         assert one.uri == f"http://x/{one.name}" or one.name == one.uri == "http://x/bat"
     assert loaded.label_number("tank") == loaded.label_number("http://x/tank")

@@ -197,7 +197,7 @@ def test_a_text_model_says_itself_what_a_label_means(model):
 
 
 def test_functions_for_estimators_say_how_to_ask_a_text_model(model):
-    with pytest.raises(ValueError, match=r"^a TextModel is asked itself, such as by model.senses"):
+    with pytest.raises(ValueError, match=r"^TextModel is asked itself, such as by model.senses"):
         polyseme.senses.senses_of(model, 0)
 
 

@@ -270,6 +270,17 @@ def test_a_saved_model_knows_its_vocabulary(model, tmp_path):
         assert one.report_["with_broader"]["recall"] > 0
 
 
+def test_labels_that_are_notations_are_suggested_and_found_with_the_uri_of_their_concept():
+    concepts = {f"http://x/{name}": Concept(name, (), (f"N{name}",)) for name in ("cat", "dog")}
+    classifier = XRLinear(verbose=0, n_jobs=1, ordering="product", senses="none")
+    model = TextModel(classifier=classifier, verbose=0, held_out=0)
+    model.fit(TEXTS, [["Ncat"], ["Ndog"], ["owl"]] * 12, label_names=Vocabulary(concepts))
+    for one in (model, tagger_for(model)):
+        found = {label.name: label.uri for label in one.suggest(TEXTS[:1], threshold=0)[0]}
+        assert found == {"cat": "http://x/cat", "dog": "http://x/dog", "owl": "owl"}
+        assert one.label_number("http://x/dog") == one.label_number("Ndog")
+
+
 @pytest.mark.parametrize("missing", ["concept-names", "concept-alternatives", "concept-notations"])
 def test_a_damaged_vocabulary_is_refused(model, tmp_path, missing):
     contents = model.contents()

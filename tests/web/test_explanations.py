@@ -49,6 +49,7 @@ def test_an_explanation_says_in_which_sense_the_document_has_a_label_and_what_te
         assert ("sense" in one) == ("sense" in suggestion)
         if "sense" in one:
             assert suggestion["sense"] == {key: one["sense"][key] for key in ("place", "name")}
+            assert {type(word["is_common"]) for word in one["sense"]["words"]} == {bool}
     (tank,) = [one["sense"] for one in found["labels"] if one["name"] == "tank"]
     assert tank["against"] != tank["place"]
     assert {one["name"] for one in tank["words"] if one["amount"] > 0} >= {"army", "battle"}

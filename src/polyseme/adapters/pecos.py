@@ -184,7 +184,9 @@ def _widest(level: PecosLevel) -> int:
 def _names(given: Any, n_expected: int, kind: str) -> Names:
     names = Names.from_list(given)
     if len(names) != n_expected:
-        raise ValueError(f"the model has {n_expected} {kind}, but {len(names)} names are given.")
+        raise ValueError(
+            f"the model has {n_expected:,} {kind}, but {len(names):,} names are given."
+        )
     return names
 
 
@@ -212,10 +214,11 @@ def write_pecos(
     """
     check_is_fitted(model, "clusters_")
     matcher, ranker = model.matcher_, model.ranker_
-    if not isinstance(matcher, LinearTreeMatcher) or not isinstance(ranker, LinearSlotRanker):
+    is_linear = isinstance(matcher, LinearTreeMatcher) and isinstance(ranker, LinearSlotRanker)
+    if not is_linear or not isinstance(model, XRLinear):  # one-vs-rest has parts like these
         raise ValueError(
-            f"a {type(model).__name__} cannot be exported to PECOS; a linear model such as "
-            "XRLinear can."
+            f"{type(model).__name__} cannot be exported to PECOS; a linear model such as XRLinear "
+            "can."
         )
     clusters, label_map = model.clusters_, None
     if clusters.copies.max() > 1:
@@ -232,7 +235,9 @@ def write_pecos(
             "product.",
             stacklevel=2,
         )
-    post_processor = {ours: theirs for theirs, ours in ACTIVATIONS.items()}[model.activation]
+    post_processor = {ours: theirs for theirs, ours in ACTIVATIONS.items()}.get(model.activation)
+    if post_processor is None:
+        raise ValueError(f"PECOS has no activation {model.activation!r}; train with 'l3-hinge'.")
 
     def level_of(
         trained: LinearWeights, above: npt.NDArray[Any], n_above: int, order: Any = slice(None)

@@ -295,6 +295,9 @@ def features_from(options: dict[str, Any]) -> TextFeatures:
 
 def _pair(text: str) -> tuple[int, int]:
     shortest, _, longest = (text if "-" in text else f"1-{text}").partition("-")
-    if not (shortest.isdecimal() and longest.isdecimal()):
-        raise ValueError(f"--ngrams must be a number or a range such as 1-2, not {text!r}.")
+    is_range = shortest.isdecimal() and longest.isdecimal()
+    if not is_range or not 1 <= int(shortest) <= int(longest):
+        raise ValueError(
+            f"--ngrams must be a number from 1 on, or a range such as 1-2, not {text!r}."
+        )
     return int(shortest), int(longest)

@@ -25,16 +25,26 @@ from polyseme.cli.corpus_options import (
     refuse_text_options,
 )
 from polyseme.cli.errors import note
+from polyseme.files.model_folder import is_model
 from polyseme.tagger import Tagger
-from polyseme.text.corpora import guess_format
+from polyseme.text.corpora import Corpus, guess_format, is_corpus
 from polyseme.text.corpora.guessing import format_by_name
 from polyseme.text.corpora.lines import lines_of
 from polyseme.text.features import in_batches
 from polyseme.text.predictions import TEXTS_AT_ONCE, Batch, batches_of
 
-__all__ = ["STDIN", "Documents", "Labelled", "is_read", "read_documents", "read_labelled"]
+__all__ = [
+    "STDIN",
+    "Documents",
+    "Labelled",
+    "is_read",
+    "read_documents",
+    "read_labelled",
+    "refuse_swapped",
+]
 
 STDIN = Path("-")
+MATRICES = (".npz", ".npy")
 # Formats that are guessed, as people call them
 SPOKEN = {
     **{"csv": "CSV", "tsv": "TSV", "jsonl": "JSON lines", "parquet": "Parquet"},
@@ -76,6 +86,12 @@ class Labelled:
     texts: Any = None
 
 
+def refuse_swapped(model: Path, data: Path | None) -> None:
+    """Say so where the model stands in the place of the data, and they in its place."""
+    if data is not None and is_model(data) and not is_model(model):
+        raise ValueError(f"{model} is not a model, but {data} is; give the model first.")
+
+
 def read_labelled(
     tagger: Tagger,
     data: Path,
@@ -92,8 +108,12 @@ def read_labelled(
         Take the test part where there is one; texts have no parts.
     """
     if tagger.takes_texts:
-        return Labelled(opened_corpus(data, options, like=tagger.model.reading_))
+        reading = tagger.model.reading_
+        corpus = opened_corpus(data, options, like=reading)
+        _note_missing_text(corpus, str(data), options, reading)
+        return Labelled(corpus)
     refuse_text_options(data, options)
+    _require_matrices(data)
     dataset = datasets.load(data, n_threads=n_threads)
     _require_same_labels(tagger, dataset, data)
     with_texts = tagger.classifier.reads_texts
@@ -119,6 +139,7 @@ def read_documents(
         if source is None:
             raise click.UsageError("Missing argument 'INPUT': this is a model of matrices.")
         refuse_text_options(source, options)
+        _require_matrices(source)
         return Documents([Batch(_features(source, n_threads, tagger.classifier.reads_texts))])
     if options["text"]:
         if source is not None:
@@ -141,19 +162,65 @@ def _of_file(path: Path, name: str, options: dict[str, Any], like: dict[str, Any
     """Return the documents of a file; one without a known ending is looked into."""
     wanted, encoding = options["format"], options["encoding"]
     is_plain = wanted in PLAIN_FORMATS
+    if path.suffix.lower() in MATRICES:
+        raise ValueError(
+            f"{name} is a matrix of features ({path.suffix}), and the model is one of texts; give "
+            "texts."
+        )
     if not is_plain and (path.is_dir() or format_by_name(path) or is_named_text(options)):
-        return Documents(batches_of(opened_corpus(path, options, need_labels=False, like=like)))
+        if options["lines"] and options["labels_file"] is None:
+            raise ValueError(
+                f"--lines is for plain text, and {name} is none; leave it out, or say --format "
+                "lines to take each line as a text."
+            )
+        corpus = opened_corpus(path, options, need_labels=False, like=like)
+        note(f"{name}: {corpus.description}.")
+        _note_missing_text(corpus, name, options, like)
+        _note_missing_ids(corpus, name, like)
+        return Documents(batches_of(corpus))
     guessed = guess_format(path, encoding, like)
-    if wanted == "lines" and guessed is not None:
-        note(f"{name} looks like {SPOKEN[guessed]}; as you say --format lines, all of it is text.")
-    if is_plain or guessed is None:
-        return _of_texts(lines_of(path, encoding), options["lines"] or wanted == "lines")
+    by_line = options["lines"] or wanted == "lines"
+    if by_line and guessed is not None:
+        said = "--lines" if options["lines"] else "--format lines"
+        note(f"{name} looks like {SPOKEN[guessed]}; as you say {said}, all of it is text.")
+    if is_plain or by_line or guessed is None:
+        for option in ("text_columns", "labels_column", "id_column"):
+            if options.get(option):
+                raise click.UsageError(
+                    f"{option_of(option)} is for tables, and {name} is plain text; say what it is "
+                    "with --format."
+                )
+        return _of_texts(lines_of(path, encoding), by_line)
     corpus = opened_corpus(path, {**options, "format": guessed}, need_labels=False, like=like)
     note(
         f"{name} looks like {corpus.description}; read as that. --format text takes it as one "
         "text, --format lines as one per line."
     )
+    _note_missing_text(corpus, name, options, like)
+    _note_missing_ids(corpus, name, like)
     return Documents(batches_of(corpus))
+
+
+def _note_missing_text(
+    corpus: Corpus, name: str, options: dict[str, Any], like: dict[str, Any]
+) -> None:
+    used = corpus.reading.get("text_columns", ())
+    missing = [column for column in like.get("text_columns") or () if column not in used]
+    if used and missing and not options["text_columns"]:
+        no_columns, only = (", ".join(map(repr, columns)) for columns in (missing, used))
+        note(
+            f"{name} has no column {no_columns}, which the model was trained with; only {only} is "
+            "used (--text-column)."
+        )
+
+
+def _note_missing_ids(corpus: Corpus, name: str, like: dict[str, Any]) -> None:
+    usual = like.get("id_column")
+    if usual is not None and corpus.reading.get("id_column", usual) is None:
+        note(
+            f"{name} has no column of ids such as {usual!r} of the training documents; "
+            "--id-column names one."
+        )
 
 
 def _of_stdin(options: dict[str, Any], like: dict[str, Any]) -> Documents:
@@ -209,9 +276,17 @@ def _of_texts(lines: Iterator[str], by_line: bool) -> Documents:
     return Documents(Batch(batch) for batch in in_batches(texts, TEXTS_AT_ONCE))
 
 
+def _require_matrices(path: Path) -> None:
+    if is_corpus(path):
+        raise ValueError(
+            f"{path} holds texts, and the model was trained on matrices of features; give such "
+            "matrices, or train a model on texts."
+        )
+
+
 def _features(path: Path, n_threads: int | None, with_texts: bool) -> Any:
     """Read features from a matrix file (.npz, .npy), a data folder or a text file."""
-    if path.suffix not in (".npz", ".npy"):
+    if path.suffix not in MATRICES:
         dataset = datasets.load(path, n_threads=n_threads)
         has_test = dataset.X_test is not None
         find = dataset.test_documents if has_test else dataset.train_documents

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import re
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any, TextIO
 
 import click
@@ -13,7 +16,10 @@ from polyseme.machine.printable import printable
 
 __all__ = ["GroupWithPlainErrors", "note"]
 
+IN_PYTHON = {"n_threads": "n_jobs", "seed": "random_state"}
 INTERRUPTED = 130  # what a shell reports for Ctrl-C
+# What to write in Python, which stands behind the option
+_FOR_PYTHON = re.compile(r" \(\w+='\w*'\)|, or \w+ in Python")
 _PRINTING = (__name__, "polyseme.cli.predictions")
 
 
@@ -33,7 +39,21 @@ class GroupWithPlainErrors(click.Group):
         """Run the verb."""
         with warnings.catch_warnings():
             warnings.showwarning = _show_warning
-            return _with_plain_errors(lambda: self._invoke_and_flush(ctx))
+            return _with_plain_errors(lambda: self._invoke_and_flush(ctx), _options_given(ctx))
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the verb, and which of its options are given."""
+        name, command, words = super().resolve_command(ctx, args)
+        known = [] if command is None else command.params
+        for option in (one for one in known if isinstance(one, click.Option)):
+            spelled = [word for word in map(_without_value, words) if word in option.opts]
+            if len(spelled) > 1 and not option.multiple and isinstance(option.type, click.Path):
+                raise ValueError(f"{spelled[0]} is given {len(spelled)} times; give one file.")
+            if spelled:
+                _options_given(ctx)[str(option.name)] = spelled[0]
+        return name, command, words
 
     def _invoke_and_flush(self, ctx: click.Context) -> Any:
         result = super().invoke(ctx)
@@ -44,21 +64,42 @@ class GroupWithPlainErrors(click.Group):
 
 def note(sentence: str) -> None:
     """Say something to the person at the terminal, beside the results."""
-    click.echo(f"polyseme: {printable(sentence)}", err=True)
+    click.echo(f"polyseme: {printable(_FOR_PYTHON.sub('', sentence))}", err=True)
 
 
-def _with_plain_errors(run: Callable[[], Any]) -> Any:
+def _options_given(ctx: click.Context) -> dict[str, str]:
+    """Return the options of the command line by the names of the parameters that they fill."""
+    found: dict[str, str] = ctx.meta.setdefault(__name__, {})
+    return found
+
+
+def _without_value(word: str) -> str:
+    return word.partition("=")[0]
+
+
+def _by_option(sentence: str, options: Mapping[str, str]) -> str:
+    """Name the option where a sentence begins with the parameter that it fills."""
+    name, blank, rest = sentence.partition(" ")
+    called = {IN_PYTHON.get(filled, filled): option for filled, option in options.items()}
+    if name not in called or not rest.startswith("must "):
+        return sentence
+    return called[name] + blank + rest.replace("must be None or ", "must be ", 1)
+
+
+def _with_plain_errors(run: Callable[[], Any], options: Mapping[str, str]) -> Any:
     try:
         return run()
     except KeyboardInterrupt as interrupt:
         note(str(interrupt) or "interrupted.")
         raise click.exceptions.Exit(INTERRUPTED) from None
-    except BrokenPipeError:
-        raise  # the reader went away (`polyseme predict ... | head`); click ends quietly
+    except BrokenPipeError:  # the reader has seen enough (`polyseme predict ... | head`)
+        with suppress(OSError):  # what is not written yet goes nowhere
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise click.exceptions.Exit(0) from None
     except OSError as error:
         raise PlainError(_sentence_of(error)) from error
     except ValueError as error:
-        raise PlainError(str(error)) from error
+        raise PlainError(_by_option(str(error), options)) from error
     except MemoryError as error:
         raise PlainError(f"not enough memory. {error}".rstrip()) from error
 

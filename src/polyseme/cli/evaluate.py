@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from polyseme.cli.corpus_options import reading_options, threshold_option
-from polyseme.cli.documents import read_labelled
+from polyseme.cli.documents import read_labelled, refuse_swapped
 from polyseme.cli.errors import note
 from polyseme.cli.report import print_report
 from polyseme.cli.shared import common_options, console, path_argument, print_json
@@ -58,6 +58,7 @@ def evaluate(
     """
     if page is not None:
         check_report_path(page)
+    refuse_swapped(model, data)
     with Progress() as progress:
         with progress.phase("Reading the model"):
             tagger = open_tagger(model, n_jobs=n_threads)
@@ -69,6 +70,10 @@ def evaluate(
                 labelled.documents, labelled.labels, threshold=threshold, a=a, b=b
             )
     seconds = progress.seconds["Predicting"]
+    if as_json:
+        print_json({**report["accuracy"], **report, "A": a, "B": b, "seconds": seconds})
+    else:
+        _print(report, a, b, seconds)
     if page is not None:
         write_report(
             tagger,
@@ -78,14 +83,19 @@ def evaluate(
             evaluation=report,
             data=data.name,
         )
-    if as_json:
-        print_json({**report["accuracy"], **report, "A": a, "B": b, "seconds": seconds})
-        return
+
+
+def _print(report: dict[str, Any], a: float, b: float, seconds: float) -> None:
     if report.get("n_without_labels"):
         note(f"left out {counted(report['n_without_labels'], 'document')} without labels.")
     if report.get("n_unknown_labels"):
-        note(f"{report['n_unknown_labels']:,} labels of the data are unknown to the model.")
+        are = "is" if report["n_unknown_labels"] == 1 else "are"
+        unknown = counted(report["n_unknown_labels"], "label")
+        note(f"{unknown} of the data {are} unknown to the model.")
     out = console()
     print_report(out, report)
-    out.print(f"Propensity constants: A = {a:g}, B = {b:g}.")
-    out.print(f"{report['n_documents']:,} documents in {seconds:.2f} s.")
+    if "PSP@1" in report["accuracy"]:
+        out.print(f"Propensity constants: A = {a:g}, B = {b:g}.")
+    else:
+        out.print("No PSP: the model was imported without its numbers of training documents.")
+    out.print(f"{counted(report['n_documents'], 'document')} in {seconds:.2f} s.")

@@ -61,12 +61,18 @@ def import_pecos(
     is not needed.
     """
     check_target(output)
-    model = read_pecos(
-        folder,
-        beam_size=beam_size,
-        label_names=None if labels is None else read_lines(labels),
-        feature_names=None if features is None else read_lines(features),
-    )
+    try:
+        model = read_pecos(
+            folder,
+            beam_size=beam_size,
+            label_names=None if labels is None else read_lines(labels),
+            feature_names=None if features is None else read_lines(features),
+        )
+    except ValueError as error:
+        for kind, file in (("labels", labels), ("features", features)):
+            if file is not None and f" {kind}, but " in str(error):
+                raise ValueError(f"{file}: {error}") from None
+        raise
     model.save(output)
     tagger = tagger_for(model)
     if as_json:

@@ -13,9 +13,10 @@ import click
 import numpy as np
 
 from polyseme.cli.corpus_options import reading_options, threshold_option
-from polyseme.cli.documents import STDIN, is_read, read_documents
+from polyseme.cli.documents import STDIN, is_read, read_documents, refuse_swapped
 from polyseme.cli.errors import note
 from polyseme.cli.predictions import for_people, print_out
+from polyseme.cli.report import spoken_threshold
 from polyseme.cli.shared import common_options, path_argument, print_json
 from polyseme.machine.progress import Progress
 from polyseme.machine.quantities import counted
@@ -51,7 +52,7 @@ __all__ = ["predict"]
 )
 @click.option(
     "--top",
-    type=click.IntRange(min=1, max=2**31 - 1),
+    type=click.IntRange(min=1),
     metavar="N",
     help="Give each document its N best labels, however probable.",
 )
@@ -68,7 +69,7 @@ __all__ = ["predict"]
     metavar="FILE",
     type=click.Path(path_type=Path),
     help="File to write: a table if it ends in .csv, .tsv, .xlsx or .parquet, a sparse matrix of "
-    "scores if it ends in .npz, JSON lines if in .jsonl.",
+    "scores if it ends in .npz, a JSON list if in .json, JSON lines if in .jsonl.",
 )
 @reading_options
 @common_options()
@@ -106,12 +107,15 @@ def predict(
         check_ending(output)
         if not text and is_read(output, source):
             raise ValueError(f"-o {output} is the file that is read; give another to write.")
+        if not output.suffix and not output.is_char_device() and not output.is_fifo():
+            note(f"{output} has no ending, so it gets JSON lines.")
     if top is not None:
         if limit is not None or threshold is not None or at_least:
             raise click.UsageError("--top excludes --limit, --threshold and --at-least.")
         at_least = top
     if limit is None:
         limit = top or max(10, at_least)
+    refuse_swapped(model, source)
     with Progress() as progress:
         with progress.phase("Reading the model"):
             tagger = open_tagger(model, n_jobs=n_threads)
@@ -144,6 +148,11 @@ def predict(
         )
     if found.n_without_text:
         note(f"{counted(found.n_without_text, 'document')} had no text to judge by.")
+    if found.n_repeated_ids:
+        note(
+            f"{counted(found.n_repeated_ids, 'document')} had an id that an earlier one has, the "
+            f"first {found.repeated_id!r}."
+        )
     _note_without_label(found, tagger, threshold)
 
 
@@ -158,5 +167,5 @@ def _note_without_label(found: Counted, tagger: Tagger, threshold: float | None)
     if isinstance(least, np.ndarray):
         what = "no label that reaches its threshold"
     elif least is not None:
-        what = f"no label that reaches {least:.3f}"
+        what = f"no label that reaches {spoken_threshold(least)}"
     note(f"{who} {what}; --at-least 1 gives the best one all the same.")

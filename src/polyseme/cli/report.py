@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from rich.table import Table
 
 from polyseme.cli.rendering import ambiguous_table
 from polyseme.cli.shared import plain_table
+from polyseme.machine.quantities import counted
 from polyseme.senses.layer import SHOWN_FROM
 from polyseme.tagger import Tagger
 
@@ -21,6 +23,7 @@ __all__ = [
     "print_report",
     "print_sizes",
     "seconds_table",
+    "spoken_threshold",
 ]
 
 N_AMBIGUOUS = 5  # labels that a report of training names
@@ -28,26 +31,17 @@ N_AMBIGUOUS = 5  # labels that a report of training names
 
 def print_report(out: Console, report: dict[str, Any]) -> None:
     """Print accuracy, labels by frequency, and what probabilities and threshold are worth."""
-    out.print(f"Accuracy on {report['n_documents']:,} documents, in percent")
+    out.print(f"Accuracy on {counted(report['n_documents'], 'document')}, in percent")
     out.print(accuracy_table(report["accuracy"]))
     out.print()
     if "members" in report:
         out.print("The members of the ensemble, each alone and all together, in percent")
         out.print(members_table(report))
         out.print()
-    out.print("Labels by number of training documents; first five suggestions, in percent")
-    rows = [
-        (
-            _range(row["least"], row["most"]),
-            f"{row['n_labels']:,}",
-            f"{row['precision']:.1f}",
-            f"{row['recall']:.1f}",
-        )
-        for row in report["by_label_frequency"]
-    ]
-    columns = ("Documents", "Labels", "Precision", "Recall")
-    out.print(plain_table(columns, rows, numbers=range(1, 4)))
-    out.print()
+    if report["by_label_frequency"]:
+        out.print("Labels by number of training documents; first five suggestions, in percent")
+        out.print(_frequency_table(report["by_label_frequency"]))
+        out.print()
     if "reach" in report:
         out.print(f"The beam reaches {report['reach']:.1f}% of the true labels.")
     if "reliability" in report:
@@ -72,7 +66,8 @@ def print_ambiguous(out: Console, tagger: Tagger) -> None:
     if not found:
         return
     out.print(ambiguous_table(found))
-    out.print(f"{described_senses(senses)} are likely ambiguous.")
+    are = "is" if senses["n_ambiguous"] == 1 else "are"
+    out.print(f"{described_senses(senses)} {are} likely ambiguous.")
     print_belief(out, senses)
     out.print()
 
@@ -105,9 +100,8 @@ def described_reliability(calibration: dict[str, Any]) -> str:
         sum(row["n"] * row[key] for row in shown) / n for key in ("predicted", "observed")
     )
     return (
-        "Tried on labels that were fused on purpose, and on others, which it was not learned "
-        f"from: of {n:,} that it takes for ambiguous {observed:.0%} are fused, {expected:.0%} "
-        "were expected."
+        f"Check: of {n:,} test labels judged ambiguous, {observed:.0%} really were two labels "
+        f"fused on purpose; {expected:.0%} was expected."
     )
 
 
@@ -132,8 +126,9 @@ def print_sizes(out: Console, place: Path, tagger: Tagger) -> None:
     """Print in a line what lies in a model's folder."""
     sizes = tagger.sizes()
     out.print(
-        f"{place}: {sizes['n_documents']:,} documents, {sizes['n_labels']:,} labels in "
-        f"{sizes['n_slots']:,} slots of {sizes['n_clusters']:,} clusters",
+        f"{place}: {counted(sizes['n_documents'], 'document')}, "
+        f"{counted(sizes['n_labels'], 'label')} in {counted(sizes['n_slots'], 'slot')} of "
+        f"{counted(sizes['n_clusters'], 'cluster')}",
         markup=False,
         soft_wrap=True,
     )
@@ -148,9 +143,10 @@ def described_cut(cut: dict[str, Any]) -> str:
     elif "wanted_precision" in cut:
         why = " (best F1)" if wanted is None else f" (for {100 * wanted:g}% precision)"
     own = cut.get("n_labels_with_own")
-    name = f"Threshold {cut['threshold']:.3f}"
+    least = spoken_threshold(cut["threshold"])
+    name = f"Threshold {least}"
     if own is not None:
-        name = f"Thresholds of {own:,} labels, and {cut['threshold']:.3f} for all others"
+        name = f"Thresholds of {counted(own, 'label')}, and {least} for all others"
     missed = own is None and wanted is not None and cut["precision"] < wanted
     per_document = f"{cut['labels_per_document']:.1f} labels per document"
     if "without_label" in cut:
@@ -160,6 +156,11 @@ def described_cut(cut: dict[str, Any]) -> str:
         f"{100 * cut['recall']:.1f}%, F1 {100 * cut['f1']:.1f}%.\n"
         f"{per_document}{'; no threshold is as precise as wanted' if missed else ''}."
     )
+
+
+def spoken_threshold(threshold: float) -> str:
+    """Return a threshold with three digits, or so many that it does not look like none."""
+    return f"{threshold:.3f}" if threshold == 0 or threshold >= 0.001 else f"{threshold:.1g}"
 
 
 def _best_of(by_threshold: dict[str, list[float]]) -> dict[str, Any]:
@@ -176,6 +177,19 @@ def accuracy_table(figures: dict[str, float]) -> Table:
         [measure, *(_percent(figures.get(f"{measure}@{k}")) for k in ks)] for measure in measures
     ]
     return plain_table(("", *(f"@{k}" for k in ks)), rows, numbers=range(1, len(ks) + 1))
+
+
+def _frequency_table(by_label_frequency: Iterable[dict[str, Any]]) -> Table:
+    rows = [
+        (
+            _range(row["least"], row["most"]),
+            f"{row['n_labels']:,}",
+            f"{row['precision']:.1f}",
+            f"{row['recall']:.1f}",
+        )
+        for row in by_label_frequency
+    ]
+    return plain_table(("Documents", "Labels", "Precision", "Recall"), rows, numbers=range(1, 4))
 
 
 def members_table(report: dict[str, Any]) -> Table:

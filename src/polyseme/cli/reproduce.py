@@ -23,6 +23,7 @@ from polyseme.experiments.report import sections_of, write_report
 from polyseme.experiments.runner import run_experiment
 from polyseme.experiments.tables import Table
 from polyseme.machine.progress import Progress
+from polyseme.text.corpora import is_corpus
 
 __all__ = ["reproduce"]
 
@@ -98,6 +99,8 @@ def reproduce(
     chosen = _chosen(name, known)
     if seed < 0:
         raise ValueError(f"--seed is {seed}; it must be 0 or more.")
+    if is_corpus(data):
+        raise ValueError(f"{data} holds texts; experiments take matrices, such as X.trn.npz.")
     with Progress() as progress, progress.phase("Reading the data"):
         dataset = datasets.load(data, n_threads=n_threads)
     problem = Problem.of(

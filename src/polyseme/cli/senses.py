@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -79,10 +80,7 @@ def senses(
     tagger = open_tagger(model, n_jobs=n_threads)
     layer = tagger.classifier.senses_
     if layer is None:
-        raise ValueError(
-            f"{model} has no senses: it was trained with --senses none, or by a version that did "
-            "not look for any; train it again to find them."
-        )
+        raise ValueError(f"{model} has no senses: {_why_none(tagger.classifier)}")
     if label is None:
         _list_most_ambiguous(tagger, layer, n_shown, at_least, as_json)
         return
@@ -114,7 +112,7 @@ def senses(
         )
         return
     out = console()
-    sentence = _sentence(str(about.name), about.n_documents, about.ambiguity, found)
+    sentence = _sentence(str(about.name), about.n_documents, about.ambiguity, found, at_least)
     out.print(Text(sentence), soft_wrap=True)
     for line in _in_vocabulary(tagger, number, n_shown):
         out.print(Text(line), soft_wrap=True)
@@ -127,12 +125,31 @@ def senses(
     print_senses(out, str(about.name), found)
 
 
-def _sentence(name: str, n_documents: int, ambiguity: float | None, found: list[Sense]) -> str:
+def _why_none(classifier: Any) -> str:
+    if classifier.n_documents_ == 0:
+        return (
+            "it was imported without its training documents, and senses are found in these; train "
+            'a model with "polyseme train" to have some.'
+        )
+    by_default = inspect.signature(type(classifier)).parameters.get("senses")
+    if by_default is not None and by_default.default == "none":
+        return f"{classifier.kind} looks for none by default; train it again with --senses induce."
+    return (
+        "it was trained with --senses none, or by a version that did not look for any; train it "
+        "again to find them."
+    )
+
+
+def _sentence(
+    name: str, n_documents: int, ambiguity: float | None, found: list[Sense], at_least: float
+) -> str:
     how_many = counted(n_documents, "document")
     if ambiguity is None:
         why = "too few to judge" if n_documents < FEWEST_DOCUMENTS else "which do not divide"
         return f"{name} has {how_many}, {why}; it is taken to have one meaning."
     likely = f"the probability that it is ambiguous is {spoken_share(ambiguity)}"
+    if len(found) == 1 and ambiguity >= SHOWN_FROM:
+        return f"{name} counts as having one meaning below {at_least:.0%}: {likely}."
     if len(found) == 1:
         return f"{name} has one meaning, as far as its {how_many} tell: {likely}."
     n = NUMBERS.get(len(found), str(len(found)))

@@ -28,11 +28,9 @@ __all__ = [
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-IDLE = "Accepted by every command; it changes nothing here."
-
 
 def common_options(*, threads: bool = True, seed: bool = False) -> Callable[[Function], Function]:
-    """Add ``--threads``, ``--seed`` and ``--json``, saying so where one has nothing to do."""
+    """Add ``--threads``, ``--seed`` and ``--json``; what has nothing to do is not in the help."""
 
     def decorate(function: Function) -> Function:
         options = (
@@ -41,14 +39,16 @@ def common_options(*, threads: bool = True, seed: bool = False) -> Callable[[Fun
                 "n_threads",
                 type=click.IntRange(min=1),
                 metavar="N",
-                help="Threads to use; all cores by default." if threads else IDLE,
+                help="Threads to use; all cores by default.",
+                hidden=not threads,
             ),
             click.option(
                 "--seed",
                 type=int,
                 default=0,
                 metavar="N",
-                help="Seed of everything random; 0 by default." if seed else IDLE,
+                help="Seed of everything random; 0 by default.",
+                hidden=not seed,
             ),
             json_option,
         )

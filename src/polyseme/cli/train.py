@@ -21,6 +21,7 @@ from polyseme.cli.tuning import Tuning, take_tuning, tuning_from, tuning_options
 from polyseme.files.kinds import METHODS, method_named
 from polyseme.files.model_folder import check_target, peek
 from polyseme.machine.progress import Progress
+from polyseme.machine.quantities import counted
 from polyseme.reports import check_report_path, write_report
 from polyseme.tagger import Tagger, tagger_for
 
@@ -45,7 +46,7 @@ __all__ = ["train"]
     "--method",
     metavar="NAME",
     help=f"What to train: {', '.join(METHODS)}, or the name of a backbone that another package "
-    "brings. [xr-linear]",
+    "brings. Defaults of options below are those of xr-linear. [xr-linear]",
 )
 @click.option(
     "--config",
@@ -118,9 +119,13 @@ def train(
         job.estimate(as_json)
         return
 
-    if replaced is not None:
-        note(f"{output} has a model of {replaced:,} documents, which will be replaced.")
-    trained, reading = job.train(tuning)
+    def after_reading(untrained: Any, X: Any, Y: Any) -> Any:
+        if replaced is not None:
+            of = counted(replaced, "document")
+            note(f"{output} has a model of {of}, which will be replaced.")
+        return untrained if tuning is None else tuning(untrained, X, Y)
+
+    trained, reading = job.train(after_reading)
     progress = Progress()
     with progress, progress.phase("Saving the model"):
         trained.save(output)
@@ -128,13 +133,20 @@ def train(
         write_card(output, tagger)
     n_documents = tagger.classifier.n_documents_
     if replaced is not None and n_documents < replaced:
-        note(f"the model that was replaced had {replaced:,} documents; this has {n_documents:,}.")
+        had = counted(replaced, "document")
+        note(f"the model that was replaced had {had}; this has {n_documents:,}.")
     seconds = {**reading, **tagger.phase_seconds, **progress.seconds}
-    if report is not None:
-        write_report(tagger, report, name=output.name, seconds=seconds)
     _print(tagger, output, tuning, seconds, as_json)
     if tuning is not None:
         tuning.warn_of_size()
+    if report is not None:
+        try:
+            write_report(tagger, report, name=output.name, seconds=seconds)
+        except OSError as error:
+            why = error.strerror or error
+            raise OSError(
+                f"{report}: cannot be written ({why}); the model is saved in {output}."
+            ) from error
 
 
 def _n_documents_in(folder: Path) -> int | None:

@@ -13,6 +13,7 @@ from polyseme.cli.corpus_options import (
     is_text,
     note_named_labels,
     opened_corpus,
+    option_of,
     refuse_text_options,
 )
 from polyseme.cli.errors import note
@@ -97,8 +98,7 @@ class _OnTexts:
         options: dict[str, Any],
         hierarchy: LabelHierarchy | None,
     ) -> None:
-        if options["no_held_out"] and options["held_out"] is not None:
-            raise click.UsageError("--held-out and --no-held-out exclude each other.")
+        _refuse_idle(options)
         share = 0.1 if options["held_out"] is None else options["held_out"]
         self._model = TextModel(
             features_from(options),
@@ -128,9 +128,12 @@ class _OnTexts:
         if not model.report_:
             has_order = model.classifier_.ordering_ is not None
             note(
-                "nothing was held out: there is no report, and "
-                + ("nobody has checked the" if has_order else "scores are not")
-                + " probabilities."
+                "nothing was held out: there are no figures and no threshold, and "
+                + (
+                    "the probabilities are unchecked."
+                    if has_order
+                    else "scores are not probabilities."
+                )
             )
         return model, {}
 
@@ -142,3 +145,19 @@ class _OnTexts:
             hierarchy=self._hierarchy,
         )
         print_estimate(self._classifier, found, self._data, as_json)
+
+
+def _refuse_idle(options: dict[str, Any]) -> None:
+    """Refuse options of texts of which one takes away the effect of another."""
+    excluding = {
+        "no_held_out": ("held_out", "precision", "per_label", "no_refit"),
+        "hashing": ("max_features", "min_documents"),
+    }
+    for name, others in excluding.items():
+        for other in others:
+            if options[name] and options[other] not in (None, False):
+                raise click.UsageError(
+                    f"{option_of(other)} and {option_of(name)} exclude each other."
+                )
+    if options["per_label"] and options["precision"] is None:
+        raise click.UsageError("--per-label needs --precision, which each label is to have.")

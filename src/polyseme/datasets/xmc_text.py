@@ -178,10 +178,12 @@ def _split_header(block: memoryview) -> tuple[Header, memoryview]:
     line, newline, _ = beginning.partition(b"\n")
     fields = line.split()
     if len(fields) != 3 or not all(field.isdigit() for field in fields):
-        found = "nothing" if not line.strip() else repr(line[:40].decode("utf-8", "replace"))
+        found = (
+            "nothing" if not line.strip() else repr(line[:40].decode("utf-8", "replace").strip())
+        )
         raise ValueError(
             f"line 1: expected the header 'n_documents n_features n_labels', found {found}; add "
-            "it as the first line, or, if these are texts, give a CSV file or --labels-file."
+            "it as the first line; texts are for models of texts, as a CSV file, say."
         )
     header = Header(*map(int, fields))
     if max(header.n_features, header.n_labels) > MAX_COLUMNS:

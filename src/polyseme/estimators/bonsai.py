@@ -21,8 +21,8 @@ class Bonsai(OneCopyIsPlain, XRLinear):
     ``tree='bonsai'``, ``branching=100``, ``C=1``, ``ordering='product'``, ``senses='none'`` and
     ``copies=1``. Trees have two levels, three for millions of labels, and some clusters are larger
     than `max_leaf_size`. With one copy labels stay where the trees put them, as in the paper. With
-    ``copies=2`` they are re-assigned once and may have two clusters in each tree: Bonsai with
-    senses.
+    ``copies=2`` they are re-assigned once and may have two clusters in each tree; with
+    ``senses='induce'`` their senses are found.
 
     Examples
     --------

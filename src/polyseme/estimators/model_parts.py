@@ -40,7 +40,7 @@ def contents_of(model: PartitionedClassifier) -> Contents:
     for name, part in parts.items():
         if not model.kind or not isinstance(part, Stores):
             raise ValueError(
-                f"a {type(model).__name__} cannot be saved: "
+                f"{type(model).__name__} cannot be saved: "
                 + (
                     f"its {name} has no to_arrays and restore."
                     if model.kind
@@ -125,7 +125,7 @@ def restore(model: PartitionedClassifier, stored: StoredModel) -> None:
         ("ranker", model.ranker_, model.seen_layout_),
     ):
         if not isinstance(part, Stores):
-            raise stored.damaged(f"a {type(model).__name__} keeps no {name}")
+            raise stored.damaged(f"{type(model).__name__} keeps no {name}")
         try:
             part.restore(stored.part(name), ModelShape(*layout, model.tree_, model.clusters_))
         except (ValueError, MemoryError):

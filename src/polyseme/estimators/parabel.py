@@ -29,7 +29,7 @@ class Parabel(OneCopyIsPlain, XRLinear):
     ``senses='none'`` and ``copies=1``. With one copy labels stay where the trees put them, as in
     the paper. Scores are ``activation='l3-hinge'``, which finds more right labels than the paper's
     ``'l2-hinge'``. With ``copies=2`` labels are re-assigned once and may have two clusters in each
-    tree: Parabel with senses.
+    tree; with ``senses='induce'`` their senses are found.
 
     Examples
     --------

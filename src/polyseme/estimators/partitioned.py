@@ -33,6 +33,7 @@ from polyseme.inputs.labels import check_labels, refuse_mostly_absent_labels
 from polyseme.inputs.names import Names
 from polyseme.machine.old_names import knows_old_names, refuse_old_names
 from polyseme.machine.progress import Progress
+from polyseme.machine.quantities import counted
 from polyseme.ordering.name_words import NameWords
 from polyseme.partition.assignment import METHODS
 from polyseme.partition.merging import MERGES
@@ -269,8 +270,8 @@ class PartitionedClassifier(Learning):
         n_ambiguous = 0 if self.senses_ is None else self.senses_.n_shown
         also = f", {n_ambiguous:,} of them likely ambiguous" if n_ambiguous else ""
         n_documents = self.n_documents_  # 0 in a model of PECOS, which does not tell
-        of = f" of {n_documents:,} documents" if n_documents else ""
-        return f"{of} with {self.n_labels_:,} labels{also}"
+        of = f" of {counted(n_documents, 'document')}" if n_documents else ""
+        return f"{of} with {counted(self.n_labels_, 'label')}{also}"
 
     def set_params(self: Self, **params: Any) -> Self:
         """Set parameters, as in all of scikit-learn."""

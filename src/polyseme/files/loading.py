@@ -32,5 +32,7 @@ def load(path: str | os.PathLike[str], *, n_jobs: int | None = None) -> Any:
         Whichever was saved.
     """
     count_jobs(n_jobs)  # a wrong number is not the model's fault
+    if not isinstance(path, str | os.PathLike):
+        raise ValueError(f"the path of a model must be a str or a Path, not {path!r:.40}.")
     stored = open_model(path)
     return kind_named(stored.description.get("kind"), stored).restored(stored, n_jobs=n_jobs)

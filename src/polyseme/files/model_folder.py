@@ -35,6 +35,7 @@ __all__ = [
     "CARD_MARK",
     "FORMAT_VERSION",
     "check_target",
+    "is_model",
     "model_files",
     "open_model",
     "peek",
@@ -134,8 +135,10 @@ def open_model(path: str | os.PathLike[str]) -> StoredModel:
     """
     folder = Path(path)
     if not folder.exists():
-        raise FileNotFoundError(f"there is no model at {folder}")
-    if not folder.is_dir() or not (folder / _MANIFEST).is_file():
+        raise FileNotFoundError(
+            f"there is no model at {folder}; give the folder that a model was saved in."
+        )
+    if not is_model(folder):
         raise ValueError(
             f"{folder} is not a polyseme model: a folder with {_MANIFEST} is expected"
         )
@@ -162,6 +165,11 @@ def open_model(path: str | os.PathLike[str]) -> StoredModel:
     return stored if manifest["format_version"] > 1 else from_format_1(stored)
 
 
+def is_model(path: str | os.PathLike[str]) -> bool:
+    """Say whether something looks like a saved model."""
+    return (Path(path) / _MANIFEST).is_file()
+
+
 def peek(path: str | os.PathLike[str]) -> dict[str, Any] | None:
     """Return the description of the model in a folder, its arrays unread; None if there is none.
 
@@ -185,7 +193,7 @@ def model_files(path: str | os.PathLike[str]) -> list[str]:
 def check_target(folder: Path) -> None:
     """Refuse a place where a model cannot be saved, before the work of training it."""
     if folder.exists() and not folder.is_dir():
-        raise ValueError(f"cannot save a model to {folder}: it is a file, give a folder")
+        raise ValueError(f"cannot save a model to {folder}: it is a file; give a folder.")
     _try_to_write(folder)
     if not folder.exists():
         return

@@ -28,7 +28,9 @@ def written_beside(path: Path) -> Iterator[IO[bytes]]:
             with _replacing(Path(os.path.realpath(path))) as stream:
                 yield stream
     except OSError as error:
-        if error.errno is not None:
+        # What is written may be read from another file, whose own name stays.
+        is_ours = error.filename is None or str(error.filename).endswith(".part")
+        if error.errno is not None and is_ours:
             error.filename, error.filename2 = str(path), None  # the name that the user knows
         raise
 

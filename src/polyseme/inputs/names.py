@@ -84,7 +84,9 @@ def number_of(
         if not hints:
             raise ValueError(f"this model has no {noun} {name[:_MAX_SHOWN]!r}")
         found = (search or names.search).only_one(name, noun=noun)
-        return names.index(name, noun=noun) if found is None else found  # says which are close
+        if found is None:
+            return names.index(name, noun=noun, search=search)  # says which are close
+        return found
     number = int(name)
     if not 0 <= number < n:
         raise ValueError(f"no {noun} {name!r}: {noun}s are numbered from 0 to {n - 1}")
@@ -235,7 +237,9 @@ class Names(Sequence[str | int]):
         return NameSearch(self)
 
     # The start and stop of Sequence.index have no use here.
-    def index(self, name: str | int, *, noun: str = "label") -> int:  # type: ignore[override]
+    def index(  # type: ignore[override]
+        self, name: str | int, *, noun: str = "label", search: NameSearch | None = None
+    ) -> int:
         """Return the position of a name.
 
         Parameters
@@ -243,6 +247,8 @@ class Names(Sequence[str | int]):
         name : str or int
         noun : str
             What the names stand for; used in the error message.
+        search : NameSearch, optional
+            Knows more names of the same things than those that are suggested.
 
         Raises
         ------
@@ -253,17 +259,20 @@ class Names(Sequence[str | int]):
             return self._position_of[name]
         except KeyError:
             pass
-        close = ", ".join(_shown(other) for other in self._closest(str(name)))
-        hint = f"; did you mean {close}?" if close else ""
+        close = ", ".join(_shown(other) for other in self._closest(str(name), search))
+        hint = f"; did you mean {close}?" if close else "."
         raise ValueError(f"no {noun} named {name!r}{hint}") from None
 
-    def _closest(self, wanted: str, n_wanted: int = 3) -> list[str | int]:
+    def _closest(
+        self, wanted: str, search: NameSearch | None, n_wanted: int = 3
+    ) -> list[str | int]:
         """Return names that hold what is wanted, then names that are spelled alike."""
         start = folded(wanted)
         if self._ids is not None or not start:
             return []
-        hits = [(hit.fit, len(str(self[hit.owner])), hit.owner) for hit in self.search.find(start)]
-        found = [self[owner] for *_, owner in sorted(hits)[:n_wanted]]
+        hits = (search or self.search).find(start)
+        best = sorted((hit.fit, len(str(self[hit.owner])), hit.owner) for hit in hits)
+        found = [self[owner] for *_, owner in best[:n_wanted]]
         if len(found) < n_wanted:
             # difflib is slow, so of a million names it sees those with the same first letter.
             others = ((folded(str(name)), name) for name in self._position_of)

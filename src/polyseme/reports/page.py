@@ -12,7 +12,7 @@ from typing import Any
 
 from polyseme.files.whole_files import written_beside
 from polyseme.machine.printable import printable
-from polyseme.machine.quantities import spoken_seconds
+from polyseme.machine.quantities import counted, spoken_seconds
 from polyseme.reports.charts import Point, grouped_bars, unit_square
 from polyseme.tagger import Tagger, tagger_for
 
@@ -157,13 +157,19 @@ def _about_accuracy(report: Mapping[str, Any], measured_on: str) -> Iterator[str
     ]
     yield _section(
         "Accuracy",
-        f"In percent, on {report['n_documents']:,} documents {measured_on}.",
+        f"In percent, on {counted(report['n_documents'], 'document')} {measured_on}.",
         _table(["", *(f"@{k}" for k in ks)], rows),
     )
     if "threshold" in report or "by_threshold" in report:
         yield _about_threshold(report.get("threshold"), report.get("by_threshold"))
-    by_frequency = report["by_label_frequency"]
-    yield _section(
+    if report["by_label_frequency"]:
+        yield _about_frequencies(report["by_label_frequency"])
+    if "reliability" in report:
+        yield _about_probabilities(report["reliability"])
+
+
+def _about_frequencies(by_frequency: Sequence[Mapping[str, Any]]) -> str:
+    return _section(
         "Rare and frequent labels",
         "How many of the first five suggestions are right, and how many of the true labels are "
         "among them, by how many training documents a label has.",
@@ -177,20 +183,25 @@ def _about_accuracy(report: Mapping[str, Any], measured_on: str) -> Iterator[str
         )
         + '<p class="key"><i class="series-0"></i> right <i class="series-1"></i> found</p>',
     )
-    if "reliability" in report:
-        yield _about_probabilities(report["reliability"])
 
 
 def _about_threshold(cut: Mapping[str, Any] | None, curve: Mapping[str, Any] | None) -> str:
     said = "Along the line the threshold falls from left to right."
     points = []
     if cut is not None:
-        name = f"threshold {cut['threshold']:.2f}"
+        least, own = f"{cut['threshold']:.2f}", cut.get("n_labels_with_own")
+        name, where = f"threshold {least}", ""
+        if own is not None:
+            name = f"threshold of its own for {counted(own, 'label')}, and {least} for all others"
+            where = " The dot is beside it, since the line has one threshold for all labels."
         points.append(Point(cut["recall"], cut["precision"], 6, name))
+        nothing = ""
+        if "without_label" in cut:  # reports of older models do not say it
+            nothing = f"; {100 * cut['without_label']:.1f}% of the documents get none"
         said = (
             f"At a {name}, {100 * cut['precision']:.1f}% of the suggested labels are right "
             f"(precision), {100 * cut['recall']:.1f}% of the true ones are found (recall), and a "
-            f"document gets {cut['labels_per_document']:.1f} labels. {said}"
+            f"document gets {cut['labels_per_document']:.1f} labels{nothing}. {said}{where}"
         )
     places = () if curve is None else zip(curve["recall"], curve["precision"], strict=True)
     n_kept = None if curve is None else curve["labels_per_document"]
@@ -207,7 +218,7 @@ def _about_probabilities(reliability: Mapping[str, Any]) -> str:
             row["mean_probability"],
             row["share_right"],
             3 + 6 * math.log1p(row["n"]) / math.log1p(most),
-            f"{row['n']:,} suggestions: {row['mean_probability']:.0%} expected, "
+            f"{counted(row['n'], 'suggestion')}: {row['mean_probability']:.0%} expected, "
             f"{row['share_right']:.0%} right",
         )
         for row in bins

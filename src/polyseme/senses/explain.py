@@ -212,6 +212,8 @@ def explain(
         raise ValueError(f"X has {document.n_rows} rows; one document is explained at a time.")
     way = _Way(model, document, n_features)
     if labels is None:
+        if not isinstance(n_labels, int | np.integer) or n_labels < 1:
+            raise ValueError(f"n_labels must be a positive whole number, not {n_labels!r}.")
         chosen = list(way.scores)[:n_labels]
     else:
         if isinstance(labels, str) or not isinstance(labels, Iterable):

@@ -160,13 +160,16 @@ class DocumentOrder:
         n = len(self._facts)
         if bare >= n:
             said = (
-                f"By its bare score it is at place {bare + 1}. Only the first {n} are put in the "
+                f"By its score alone it is in place {bare + 1}. Only the first {n} are put in the "
                 "learned order; it comes after them."
             )
         elif n == 1:
             said = "It is the only candidate."
         elif bare + 1 == place:
-            said = f"With and without the learned order it is at place {place} of {n} candidates."
+            said = (
+                f"It is in place {place} of {n} candidates, by its score alone as by the learned "
+                "order."
+            )
         else:
             said = (
                 f"The learned order moved it from place {bare + 1} to {place} of {n} candidates."

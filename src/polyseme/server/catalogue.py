@@ -16,13 +16,11 @@ from polyseme.senses.label_list import LabelSummary
 from polyseme.senses.plane import Plane
 from polyseme.senses.slots import Slot, largest_labels, slots_of
 from polyseme.senses.words import Word, level_words, node_words
-from polyseme.server.common_words import CommonWords
 from polyseme.tagger import Tagger
 
 __all__ = ["Catalogue"]
 
 N_WORDS, N_LABELS = 12, 10
-N_CONSIDERED = 80  # words, of which common ones are left out
 NOTHING_KNOWN: dict[str, Any] = {"labels": [], "words": [], "examples": []}
 CAPTION_WORDS, CAPTION_LABELS = 5, 6
 MOST_CAPTION_LABELS, ALL_CAPTION_LABELS = 40, 600  # of a node, and of a level with few nodes
@@ -38,7 +36,6 @@ class Catalogue:
 
     def __init__(self, tagger: Tagger) -> None:
         self._tagger, self._model = tagger, tagger.classifier
-        self._common_words = CommonWords(tagger)
 
     # Labels
 
@@ -59,7 +56,7 @@ class Catalogue:
         if not 0 <= label < self._model.n_labels_:
             return None
         layer = self._model.senses_
-        found = self._tagger.senses(label, n_labels=N_LABELS, n_words=N_CONSIDERED)
+        found = self._tagger.senses(label, n_labels=N_LABELS, n_words=N_WORDS)
         of_one_meaning = self._known_of(found[0]) if len(found) == 1 else NOTHING_KNOWN
         slots = slots_of(self._model, label, n_words=N_WORDS, n_neighbours=N_LABELS)
         return {
@@ -92,11 +89,10 @@ class Catalogue:
 
     def _known_of(self, sense: Sense) -> dict[str, Any]:
         labels = zip(sense.label_numbers, sense.labels, strict=True)
-        words = list(zip(sense.word_numbers, sense.words, strict=True))
-        telling = _without_repeats(self._common_words.without(words))[:N_WORDS]
+        words = zip(sense.word_numbers, sense.words, strict=True)
         return {
             "labels": [{**self._named(label), "weight": weight} for label, (_, weight) in labels],
-            "words": [Word(feature, *word)._asdict() for feature, word in telling],
+            "words": [Word(feature, *word)._asdict() for feature, word in words],
             "examples": sense.examples,
         }
 
@@ -280,19 +276,6 @@ def _as_json(summary: LabelSummary) -> dict[str, Any]:
     found = asdict(summary)
     if summary.found_as is None:
         del found["found_as"]
-    return found
-
-
-def _without_repeats(words: list[tuple[int, Any]]) -> list[tuple[int, Any]]:
-    """Return words, strongest first, without phrases of which every word stands before them."""
-    found = []
-    alone: set[str] = set()
-    for feature, word in words:
-        parts = str(word[0]).split(" ")
-        if len(parts) == 1 or not alone.issuperset(parts):
-            found.append((feature, word))
-        if len(parts) == 1:
-            alone.add(parts[0])
     return found
 
 

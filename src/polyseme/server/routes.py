@@ -123,6 +123,8 @@ def _add_suggesting(routes: APIRouter, service: Service) -> None:
             content = dataclasses.asdict(found)
             for label in content["labels"]:
                 label["score"] = served.shown_score(label["score"])
+                for word in (label["sense"] or {}).get("words", ()):
+                    word["is_common"] = served.tagger.common_words.is_common(word["feature"])
                 for part in ("order", "sense"):
                     if label[part] is None:
                         del label[part]

@@ -125,7 +125,7 @@ class UpdateResponse(BaseModel):
 
 
 class Label(BaseModel):
-    """A label by number and name; `uri` only where the training data have one beside the name."""
+    """A label by number and name; `uri` only where a vocabulary or the data have one beside."""
 
     label: int
     name: str | int
@@ -229,11 +229,15 @@ class SlotPart(BaseModel):
 
 
 class TellingWord(BaseModel):
-    """What a word of the document adds to the lead of its sense; below zero: it speaks against."""
+    """What a word of the document adds to the lead of its sense; below zero: it speaks against.
+
+    Words that are common in the training texts, such as "the", tell nothing to people.
+    """
 
     feature: int
     name: str | int
     amount: float
+    is_common: bool
 
 
 class TellingLabel(BaseModel):

@@ -14,6 +14,7 @@ from polyseme.estimators.predicting import check_k
 from polyseme.inputs.excerpts import excerpt
 from polyseme.inputs.labels import check_labels
 from polyseme.inputs.names import Names
+from polyseme.senses.common_words import N_CONSIDERED, CommonWords
 from polyseme.senses.describe import (
     AmbiguousLabel,
     Sense,
@@ -63,7 +64,8 @@ class Tagger:
     takes_texts : bool
         Whether documents may be texts.
     label_uris : Names or None
-        What the training data call the labels, if a vocabulary gave them names.
+        The URIs of labels if a vocabulary gave them names, or else what the data call them;
+        concepts above the labels may follow.
     vocabulary : KeptVocabulary or None
         What a vocabulary says of the labels: other names, notations, what is broader.
     threshold : float or None
@@ -277,6 +279,8 @@ class Tagger:
     ) -> list[Sense]:
         """Describe each sense of a label, the one with most documents first.
 
+        Words that are common in the training texts are left out where others tell enough.
+
         Parameters
         ----------
         label : str or int
@@ -300,13 +304,19 @@ class Tagger:
             known.Y,
             at_least=at_least,
             n_labels=n_labels,
-            n_words=n_words,
+            n_words=max(n_words, N_CONSIDERED),
             n_documents=n_documents,
         )
+        told = [self.common_words.told(sense, n_words) for sense in found]
         return [
             self._with_examples(sense, number, place if len(found) > 1 else None, known)
-            for place, sense in enumerate(found)
+            for place, sense in enumerate(told)
         ]
+
+    @cached_property
+    def common_words(self) -> CommonWords:
+        """Knows which words tell nothing of a topic."""
+        return CommonWords(getattr(self.model, "features_", None), self.classifier.n_features_in_)
 
     def _with_label(self, label: int, documents: Any, labels: Any, texts: Any) -> LabelledRows:
         """Return documents among which are those of a label, as matrices."""

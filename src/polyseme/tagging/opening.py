@@ -36,7 +36,7 @@ class TextTagger(Tagger):
         super().__init__(model)
         self.model: TextModel = model
         self.classifier = model.classifier_
-        self.label_uris, self.vocabulary = model.label_uris_, model.vocabulary_
+        self.label_uris, self.vocabulary = model.shown_uris, model.vocabulary_
         self.threshold = float(model.threshold_)
         self.report = model.report_
 

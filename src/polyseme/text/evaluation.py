@@ -79,10 +79,10 @@ class Judged:
     def accuracy(
         self, label_counts: npt.NDArray[Any], n_training: int, a: float, b: float
     ) -> dict[str, float]:
-        """Return P@k, nDCG@k, R@k and their propensity-scored kin, in percent."""
+        """Return P@k, nDCG@k, R@k and, if training counts are known, their propensity kin."""
         n_unknown = self.Y.shape[1] - len(label_counts)
         counts = np.concatenate([label_counts, np.zeros(n_unknown, dtype=np.int64)])
-        weights = metrics.propensities(counts, n_training, a=a, b=b)
+        weights = metrics.propensities(counts, n_training, a=a, b=b) if n_training else None
         wide = max(0, 10 - self.labels.shape[1])  # fewer than ten labels in all
         top = np.pad(self.labels, ((0, 0), (0, wide)), constant_values=-1)
         return metrics.evaluate(top, self.Y, propensities=weights)
@@ -206,7 +206,8 @@ def figures_of(
         "n_documents": judged.n_documents,
         "n_labels": classifier.n_labels_,
         "accuracy": judged.accuracy(counts, n_training, a, b),
-        "by_label_frequency": by_label_frequency(judged, counts),
+        # An imported model does not know its training documents.
+        "by_label_frequency": by_label_frequency(judged, counts) if n_training else [],
     }
     if by_members:
         figures["members"] = [

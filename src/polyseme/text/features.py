@@ -25,7 +25,8 @@ from polyseme.estimators.parameters import (
 from polyseme.inputs.names import Names
 from polyseme.inputs.sparse_rows import SparseRows
 from polyseme.inputs.tokens import character_spans, fold, token_spans, word_spans, words
-from polyseme.text.term_counts import TEXTS_AT_ONCE, TermCounts, require_text
+from polyseme.text.given import require_text
+from polyseme.text.term_counts import TEXTS_AT_ONCE, TermCounts
 
 __all__ = ["TextFeatures", "in_batches"]
 
@@ -147,6 +148,18 @@ class TextFeatures(BaseEstimator):  # type: ignore[misc]
     def n_features_(self) -> int:
         """Number of columns."""
         return len(self.idf_)
+
+    def get_feature_names_out(self, input_features: object = None) -> npt.NDArray[np.object_]:
+        """Return the n-gram of each column, or with `hashing` its number as a text.
+
+        Parameters
+        ----------
+        input_features : ignored
+            As scikit-learn has it.
+        """
+        check_is_fitted(self, "idf_")
+        names = range(self.n_features_) if self.vocabulary_ is None else self.vocabulary_
+        return np.array([str(name) for name in names], dtype=object)
 
     def transform(self, texts: Iterable[str]) -> sp.csr_array:
         """Return the features of texts.

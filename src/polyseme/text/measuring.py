@@ -96,7 +96,8 @@ def evaluate_records(
     if model.has_probabilities:
         report["reliability"] = reliability(*judged.pairs(model.calibration_))
         report["by_threshold"] = by_threshold(judged, model.calibration_)
-    if model.has_probabilities or threshold is not None:
+    # Where nothing was held out nobody has chosen one.
+    if threshold is not None or model.report_ or model.threshold_ > 0:
         kept = judged.kept(model.calibration_, model.least(threshold))
         least = model.checked_threshold(threshold)
         cut = measure_cut(kept, judged.hits, least, n_true=judged.n_true)

@@ -347,7 +347,13 @@ class TextModel(Suggesting, BaseEstimator):  # type: ignore[misc]
         """Return how many of so many documents are held out."""
         if self.held_out == 0 or n_documents < FEWEST_TO_HOLD_OUT_FROM:
             return 0
-        return min(max(1, round(self.held_out * n_documents)), MOST_HELD_OUT)
+        n_held_out = min(max(1, round(self.held_out * n_documents)), MOST_HELD_OUT)
+        if n_held_out == n_documents:
+            raise ValueError(
+                f"held_out must be smaller: {self.held_out:g} of {n_documents:,} documents leaves "
+                "none to learn from."
+            )
+        return n_held_out
 
     def check_parameters(self) -> None:
         """Refuse parameters that make no sense, by name and with what would."""

@@ -80,15 +80,24 @@ class Predicted:
 
 
 class Counted:
-    """Documents that are counted as they pass, and those of them without a label or a text."""
+    """Documents that are counted as they pass, and those of them without a label or a text.
+
+    Of those whose id an earlier one has, `repeated_id` is the first.
+    """
 
     def __init__(self, predicted: Iterable[Predicted]) -> None:
         self._predicted = predicted
-        self.n_documents = self.n_without_label = self.n_without_text = 0
+        self.n_documents = self.n_without_label = self.n_without_text = self.n_repeated_ids = 0
+        self.repeated_id: str | None = None
 
     def __iter__(self) -> Iterator[Predicted]:
+        ids = set()
         for one in self._predicted:
             self.n_documents += 1
+            if one.id is not None and one.id in ids:
+                self.n_repeated_ids += 1
+                self.repeated_id = self.repeated_id or one.id
+            ids.add(one.id)
             self.n_without_label += not one.labels
             self.n_without_text += one.text is not None and not one.text.strip()
             yield one
@@ -135,13 +144,15 @@ def write_predictions(
 
     Tables (CSV, TSV, Excel, Parquet) have the columns row, id, name, score, uri and sense, and a
     row for each label, or for a document without labels one that has a row and an id only. JSON
-    lines have a line for each document. A matrix (``.npz``) has the scores, documents x labels,
-    and the array ``ids`` beside it where documents have some; `scipy.sparse.load_npz` reads it.
+    lines, and a JSON list, have an object for each document. A matrix (``.npz``) has the scores,
+    documents x labels, and the array ``ids`` beside it where documents have some;
+    `scipy.sparse.load_npz` reads it.
 
     Parameters
     ----------
     path : path
-        Ends in ``.csv``, ``.tsv``, ``.jsonl``, ``.xlsx``, ``.parquet`` or ``.npz``.
+        Ends in ``.csv``, ``.tsv``, ``.jsonl``, ``.json``, ``.xlsx``, ``.parquet`` or ``.npz``;
+        without an ending it is given JSON lines.
     predicted : iterable of Predicted
         Such as `TextModel.suggest_records` gives; written as they come, but for a matrix.
     n_labels : int, optional
@@ -168,9 +179,9 @@ def check_ending(path: Path) -> None:
     """Refuse a file whose name promises a format that nobody writes."""
     if path.suffix.lower() not in ENDINGS:
         known = ", ".join(ending for ending in ENDINGS if ending)
-        raise ValueError(f"-o {path}: the ending {path.suffix} is not known; use {known}.")
+        raise ValueError(f"{path}: the ending {path.suffix} is not known; use {known}.")
     if path.is_dir():  # said before all the work, not after it
-        raise ValueError(f"-o {path} is a folder; give a file to write.")
+        raise ValueError(f"{path} is a folder; give a file to write.")
     if path.suffix.lower() in _NEEDED:
         _NEEDED[path.suffix.lower()]()
 
@@ -178,7 +189,7 @@ def check_ending(path: Path) -> None:
 def as_tsv(predicted: Iterable[Predicted], *, single: bool = False) -> Iterator[str]:
     """Yield the lines of a table; those of a single document have no header, row or id."""
     buffer = io.StringIO()
-    writer = csv.writer(buffer, delimiter="\t", lineterminator="\n")
+    writer = csv.writer(_Lines(buffer), delimiter="\t")
     if not single:
         writer.writerow(COLUMNS)
     for one in predicted:
@@ -192,9 +203,30 @@ def as_tsv(predicted: Iterable[Predicted], *, single: bool = False) -> Iterator[
     yield buffer.getvalue()  # the header, if there was no document
 
 
+class _Lines:
+    """A text file whose lines get a newline alone.
+
+    The csv module ends them with both signs and so quotes cells that hold either.
+    """
+
+    def __init__(self, file: IO[str]) -> None:
+        self._file = file
+
+    def write(self, line: str) -> int:
+        return self._file.write(line.removesuffix("\r\n") + "\n")
+
+
 def _write_json_lines(predicted: Iterable[Predicted], stream: IO[bytes]) -> None:
     for one in predicted:
         stream.write(one.as_json().encode() + b"\n")
+
+
+def _write_json_list(predicted: Iterable[Predicted], stream: IO[bytes]) -> None:
+    before = b"[\n"
+    for one in predicted:
+        stream.write(before + one.as_json().encode())
+        before = b",\n"
+    stream.write(b"[]\n" if before == b"[\n" else b"\n]\n")
 
 
 def _write_tsv(predicted: Iterable[Predicted], stream: IO[bytes]) -> None:
@@ -204,7 +236,7 @@ def _write_tsv(predicted: Iterable[Predicted], stream: IO[bytes]) -> None:
 
 def _write_csv(predicted: Iterable[Predicted], stream: IO[bytes]) -> None:
     text = io.TextIOWrapper(stream, encoding="utf-8", newline="", write_through=True)
-    writer = csv.writer(text, lineterminator="\n")
+    writer = csv.writer(_Lines(text))
     writer.writerow(COLUMNS)
     for one in predicted:
         writer.writerows(one.cells())
@@ -268,7 +300,7 @@ _WRITERS: dict[str, Callable[[Iterable[Predicted], IO[bytes]], None]] = {
     ".txt": _write_tsv,
     ".jsonl": _write_json_lines,
     ".ndjson": _write_json_lines,
-    ".json": _write_json_lines,
+    ".json": _write_json_list,
     "": _write_json_lines,
     ".xlsx": _write_excel,
     ".parquet": _write_parquet,

@@ -19,6 +19,7 @@ from polyseme.machine.progress import Progress
 from polyseme.machine.quantities import counted
 from polyseme.text.corpora.records import Record
 from polyseme.text.features import TextFeatures, in_batches
+from polyseme.text.given import checked_labels, require_list, require_text
 
 __all__ = ["Pairs", "TextProblem", "as_new_documents", "held_out_last", "read_problem"]
 
@@ -105,8 +106,8 @@ def read_problem(
         n_blank = 0
         for record in records:
             if record.labels:
-                n_blank += not record.text.strip()
                 counts.add(record.text)
+                n_blank += not record.text.strip()
                 labels.add(record.labels)
                 fingerprint.add(record.text, record.labels)
                 if counts.n_documents % TEXTS_AT_ONCE == 0:
@@ -184,8 +185,7 @@ class Pairs:
 
     def __init__(self, texts: Iterable[str], labels: Iterable[Iterable[str]]) -> None:
         for name, given in (("texts", texts), ("labels", labels)):
-            if isinstance(given, str):
-                raise ValueError(f"{name} must be a list, one entry per document, not a str.")
+            require_list(given, name)
             if iter(given) is given:
                 raise ValueError(
                     f"{name} can be walked through only once, but two passes are needed; give a "
@@ -194,22 +194,18 @@ class Pairs:
         self._texts, self._labels = texts, labels
 
     def __iter__(self) -> Iterator[Record]:
-        labels = iter(self._labels)
+        missing = object()
+        rows = iter(self._labels)
         n_texts = 0
         for text in self._texts:
-            row = next(labels, None)
-            if row is None:
+            row = next(rows, missing)
+            if row is missing:
                 raise ValueError(f"there are more texts than lists of labels ({n_texts}).")
-            yield Record(text, _label_names(row, n_texts))
+            require_text(text, f"text {n_texts}")
+            yield Record(text, checked_labels(row, n_texts))
             n_texts += 1
-        if next(labels, None) is not None:
+        if next(rows, missing) is not missing:
             raise ValueError(f"there are more lists of labels than texts ({n_texts}).")
-
-
-def _label_names(row: Any, i: int) -> tuple[str, ...]:
-    if isinstance(row, str) or not all(isinstance(label, str) for label in row):
-        raise ValueError(f"the labels of text {i} must be a list of str, not {row!r}.")
-    return tuple(row)
 
 
 class RowBuffer:

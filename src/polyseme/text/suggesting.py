@@ -16,6 +16,7 @@ from polyseme.text.calibration import Calibration
 from polyseme.text.corpora.records import Record, checked_records
 from polyseme.text.explaining import explain_text
 from polyseme.text.features import TextFeatures
+from polyseme.text.given import require_list, require_text
 from polyseme.text.known_labels import KnownLabels
 from polyseme.text.measuring import evaluate_records, share_of_right_firsts
 from polyseme.text.predictions import Predicted, batches_of, predict_batches
@@ -35,6 +36,7 @@ class Suggesting(KnownLabels):
         calibration_: Calibration
         threshold_: float
         label_thresholds_: npt.NDArray[np.float64] | None
+        report_: dict[str, Any]
 
     def predict(self, texts: Sequence[str]) -> npt.NDArray[np.object_]:
         """Return the names of the labels that `suggest` gives, ten at most.
@@ -43,8 +45,9 @@ class Suggesting(KnownLabels):
         -------
         ndarray of lists of str, shape (n_texts,)
         """
-        found = np.empty(len(texts), dtype=object)
-        for i, suggestions in enumerate(self.suggest(texts)):
+        suggested = self.suggest(texts)
+        found = np.empty(len(suggested), dtype=object)
+        for i, suggestions in enumerate(suggested):
             found[i] = [suggestion.name for suggestion in suggestions]
         return found
 
@@ -89,7 +92,7 @@ class Suggesting(KnownLabels):
             self.least(threshold),
             at_least=at_least,
             shown=self.calibration_,
-            label_uris=self.label_uris_,
+            label_uris=self.shown_uris,
         )
 
     def suggest_records(
@@ -155,9 +158,10 @@ class Suggesting(KnownLabels):
 
     def as_documents(self, texts: Sequence[str]) -> Documents:
         """Return texts as the classifier takes them: features, and the texts if it reads them."""
-        if isinstance(texts, str):
-            raise ValueError("texts must be a list of texts; put the one text into a list.")
+        require_list(texts, "texts")
         given = texts if isinstance(texts, list) else list(texts)
+        for i, text in enumerate(given):
+            require_text(text, f"text {i}")
         features = self.features_.rows(given)
         return Documents(features, texts=given if self.classifier_.reads_texts else None)
 
@@ -184,8 +188,8 @@ class Suggesting(KnownLabels):
         dict
             As `report_`, without ``reach``; documents without labels (``n_without_labels``) are
             left out, and labels that the model does not know (``n_unknown_labels``) count as not
-            found. Of a model without probabilities there is no ``reliability``, and a
-            ``threshold`` only if one is given.
+            found. Of a model without probabilities there is no ``reliability``, and of one
+            without held-out documents a ``threshold`` only if one is given.
         """
         return evaluate_records(self, checked_records(records), threshold, a, b)
 

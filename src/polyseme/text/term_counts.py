@@ -9,11 +9,12 @@ import numpy as np
 import numpy.typing as npt
 
 from polyseme.inputs.names import Names
+from polyseme.text.given import require_text
 
 if TYPE_CHECKING:
     from polyseme.text.features import TextFeatures
 
-__all__ = ["TermCounts", "require_text"]
+__all__ = ["TermCounts"]
 
 TEXTS_AT_ONCE = 512
 FEW_TEXTS = 1000  # below, a word that is in one text only may be all there is
@@ -87,9 +88,3 @@ class TermCounts:
             self._n_forgotten_up_to += 1
             least = self._n_forgotten_up_to
             self._counts = Counter({t: n for t, n in self._counts.items() if n > least})
-
-
-def require_text(text: object) -> None:
-    """Refuse what is not a text."""
-    if not isinstance(text, str):
-        raise ValueError(f"a text must be a str, not {type(text).__name__}: {str(text)[:40]!r}.")

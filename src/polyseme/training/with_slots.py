@@ -15,7 +15,7 @@ def check_has_slots(model: Any) -> None:
         return
     if hasattr(model, "classifier_"):
         raise ValueError(
-            f"a {type(model).__name__} is asked itself, such as by model.senses(label) or "
+            f"{type(model).__name__} is asked itself, such as by model.senses(label) or "
             "model.explain(text); functions for estimators take its classifier_."
         )
     if not hasattr(model, "make_ranker"):

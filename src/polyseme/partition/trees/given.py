@@ -251,6 +251,8 @@ class LabelHierarchy:
             )
         is_nested = ending == ".json"
         content = read_nested(place) if is_nested else list(read_pairs(place))
+        if not content:
+            raise ValueError(f"{place} is empty; give a label and a broader one per line.")
         try:
             if is_nested:
                 return cls.from_nested(content, others=others)
@@ -389,8 +391,8 @@ def _whole_numbers(given: npt.ArrayLike, name: str) -> _Numbers:
 def _lacking(missing: _Numbers, names: Sequence[Any] | None) -> str:
     some = missing[:N_NAMED].tolist()
     named = ", ".join(repr(column if names is None else names[column]) for column in some)
-    such_as = f"{len(missing)} labels, such as {named}" if len(missing) > len(some) else named
+    such_as = f"{len(missing):,} labels, such as {named}" if len(missing) > len(some) else named
     return (
         f"the hierarchy has no place for {such_as}; add what is missing, or let "
-        "others='together' (--hierarchy-others together) make a cluster of it."
+        "--hierarchy-others together (others='together') make a cluster of it."
     )

@@ -32,6 +32,7 @@ _TABLES: dict[str, type[TableSource]] = {
     "jsonl": JsonLinesFile,
     "parquet": ParquetFile,
     "excel": ExcelFile,
+    "xlsx": ExcelFile,  # as people call it by its ending
 }
 _OTHERS: dict[str, Callable[[Path, Wanted, Mapping[str, str] | None], Corpus]] = {
     "annif": AnnifTsv,
@@ -92,10 +93,11 @@ def open_corpus(
     vocabulary : Vocabulary, or dict of str to str, optional
         From URI to name; see `polyseme.text.read_vocabulary`.
     need_labels : bool
-        Refuse files without labels.
+        Refuse files without labels. If not, labels are passed over, so that wrong ones do no
+        harm.
     like : dict, optional
         The ``reading`` of another corpus; its columns are taken where they are there.
-    format : {'csv', 'tsv', 'jsonl', 'parquet', 'excel', 'annif', 'fasttext'}, optional
+    format : {'csv', 'tsv', 'jsonl', 'parquet', 'excel', 'xlsx', 'annif', 'fasttext'}, optional
         By default what the ending says.
     encoding : str, optional
         By default UTF-8.
@@ -116,6 +118,11 @@ def open_corpus(
     if labels_file is not None or place.is_dir():
         _refuse_columns(place, wanted)
     if labels_file is not None:
+        if kind in _TABLES:
+            raise ValueError(
+                f"{place} is a table by its ending, and --labels-file is for plain "
+                "text with a document per line; leave it out, or rename the file to .txt."
+            )
         return PlainLines(place, Path(labels_file), wanted, vocabulary)
     if place.is_dir():
         pair = plain_files_in(place)

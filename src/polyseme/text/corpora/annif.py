@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from polyseme.text.corpora.lines import lines_of
-from polyseme.text.corpora.records import Record, split_labels, uri_and_name
+from polyseme.text.corpora.records import Described, Record, split_labels, uri_and_name
 from polyseme.text.corpora.table import Wanted
 from polyseme.text.vocabularies.vocabulary import Vocabulary
 
@@ -27,11 +27,12 @@ def looks_like_annif_tsv(path: Path, wanted: Wanted) -> bool:
     )
 
 
-class AnnifTsv:
+class AnnifTsv(Described):
     """One document per line: its text, a tab, and URIs between spaces."""
 
     def __init__(self, path: Path, wanted: Wanted, vocabulary: Mapping[str, str] | None) -> None:
         self._path, self._encoding = path, wanted.encoding
+        self._need_labels = wanted.need_labels
         self.source = path.name
         self.label_names = vocabulary
         self.reading: dict[str, Any] = {}
@@ -42,6 +43,9 @@ class AnnifTsv:
         lines = enumerate(lines_of(self._path, self._encoding), start=1)
         for row, (number, line) in enumerate((n, line) for n, line in lines if line.strip()):
             text, _, uris = line.rstrip("\r\n").partition("\t")
+            if not self._need_labels:
+                yield Record(text, ())
+                continue
             if "\t" in uris:
                 raise ValueError(
                     f"{self._path}, row {row} (line {number}): has more than one tab; a text, a "
@@ -52,7 +56,7 @@ class AnnifTsv:
             raise ValueError(f"{self._path} is empty; give a text, a tab and URIs per line.")
 
 
-class AnnifFolder:
+class AnnifFolder(Described):
     """A folder of ``.txt`` files, each with its labels in a ``.tsv`` or ``.key`` of that name.
 
     That name is the id of the document.
@@ -84,7 +88,9 @@ class AnnifFolder:
 
     def __iter__(self) -> Iterator[Record]:
         for file in sorted(self._folder.glob("*.txt")):
-            keys = next((k for k in map(file.with_suffix, _KEYS) if k.is_file()), None)
+            keys = None
+            if self._need_labels:
+                keys = next((k for k in map(file.with_suffix, _KEYS) if k.is_file()), None)
             text = "".join(lines_of(file, self._encoding))
             labels = () if keys is None else tuple(dict.fromkeys(self._labels(keys)))
             yield Record(text, labels, file.stem)

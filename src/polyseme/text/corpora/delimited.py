@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from polyseme.machine.quantities import counted
 from polyseme.text.corpora.lines import LONGEST_LINE, lines_of
 from polyseme.text.corpora.table import TableSource
 
@@ -45,10 +46,12 @@ class DelimitedFile(TableSource):
         rows = ((line, cells) for line, cells in records if cells)  # without blank lines
         for number, (line, cells) in enumerate(rows):
             if len(cells) != len(header):
+                advice = f"quote cells that hold a {self._delimiter!r}"
+                if len(cells) < len(header):
+                    advice = "add those that are missing"
                 raise ValueError(
-                    f"{self.path}, row {number} (line {line}): has {len(cells)} cells, but the "
-                    f"header names {len(header)} columns; quote cells that hold a "
-                    f"{self._delimiter!r}."
+                    f"{self.path}, row {number} (line {line}): has {counted(len(cells), 'cell')}, "
+                    f"but the header names {counted(len(header), 'column')}; {advice}."
                 )
             yield f"row {number} (line {line})", [cells[place] for place in places]
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Generator, Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +15,21 @@ __all__ = ["ExcelFile"]
 
 
 class ExcelFile(TableSource):
-    """Rows of the first sheet, below a row with the names of the columns."""
+    """Rows of the first sheet, below a row with the names of the columns.
+
+    Further sheets with the same first row are read too: a long table needs several.
+    """
 
     def __init__(self, path: Path, encoding: str | None = None) -> None:
         super().__init__(path, encoding)
-        with self._sheet() as sheet:
-            n_sheets = len(sheet.parent.worksheets)
-            others = f" (the first of {n_sheets})" if n_sheets > 1 else ""
-            self.kind = f"Excel, sheet {sheet.title!r}{others}"
+        with self._opened() as sheets:
+            first = [next(self._lines_of(sheet), ()) for sheet in sheets]
+            alike = [i for i, cells in enumerate(first) if cells == first[0] and any(cells)]
+            self._read = alike or [0]
+            others = f" (the first of {len(sheets)})" if len(sheets) > 1 else ""
+            self.kind = f"Excel, sheet {sheets[0].title!r}{others}"
+            if len(self._read) > 1:
+                self.kind = f"Excel, {len(self._read)} sheets with the same columns"
 
     def columns(self) -> list[str]:
         """Return the cells of the first row."""
@@ -33,16 +40,16 @@ class ExcelFile(TableSource):
         header = self._header()
         places = [header.index(name) for name in columns]
         number = 0
-        for line, cells in enumerate(self._lines(), start=1):
-            if line == 1 or all(cell is None for cell in cells):
+        for line, cells in self._lines():
+            if all(cell is None for cell in cells):
                 continue
             own = [cells[place] if place < len(cells) else None for place in places]
-            yield f"row {number} (line {line})", [_plain(cell) for cell in own]
+            yield f"row {number} ({line})", [_plain(cell) for cell in own]
             number += 1
 
     def _header(self) -> list[str]:
-        with closing(self._lines()) as lines:
-            first = next(lines, ())
+        with self._opened() as sheets:
+            first = next(self._lines_of(sheets[0]), ())
         names = ["" if cell is None else str(_plain(cell)) for cell in first]
         if not any(names):
             raise ValueError(f"{self.path}: the first row of {self.kind} must name the columns.")
@@ -53,22 +60,29 @@ class ExcelFile(TableSource):
             )
         return names
 
-    def _lines(self) -> Generator[tuple[Any, ...], None, None]:
-        with self._sheet() as sheet:
-            lines = sheet.iter_rows(values_only=True)
-            while True:
-                try:
-                    cells = next(lines, None)
-                except OSError:
-                    raise
-                except Exception as error:
-                    raise self._unreadable() from error
-                if cells is None:
-                    return
-                yield cells
+    def _lines(self) -> Iterator[tuple[str, tuple[Any, ...]]]:
+        """Yield the cells below the header of each sheet, and where they are."""
+        with self._opened() as sheets:
+            for i in self._read:
+                where = f", sheet {sheets[i].title!r}" if i else ""
+                lines = enumerate(self._lines_of(sheets[i]), start=1)
+                yield from ((f"line {line}{where}", cells) for line, cells in lines if line > 1)
+
+    def _lines_of(self, sheet: Any) -> Iterator[tuple[Any, ...]]:
+        lines = sheet.iter_rows(values_only=True)
+        while True:
+            try:
+                cells = next(lines, None)
+            except OSError:
+                raise
+            except Exception as error:
+                raise self._unreadable() from error
+            if cells is None:
+                return
+            yield cells
 
     @contextmanager
-    def _sheet(self) -> Iterator[Any]:
+    def _opened(self) -> Iterator[list[Any]]:
         try:
             import openpyxl
         except ImportError:
@@ -84,7 +98,7 @@ class ExcelFile(TableSource):
             except Exception as error:  # there is no end to what a damaged file raises
                 raise self._unreadable() from error
             try:
-                yield book.worksheets[0]
+                yield book.worksheets
             finally:
                 book.close()
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from polyseme.text.corpora.lines import lines_of
-from polyseme.text.corpora.records import Record
+from polyseme.text.corpora.records import Described, Record
 from polyseme.text.corpora.table import Wanted
 
 __all__ = ["PREFIX", "FastTextLines"]
@@ -15,7 +15,7 @@ __all__ = ["PREFIX", "FastTextLines"]
 PREFIX = "__label__"
 
 
-class FastTextLines:
+class FastTextLines(Described):
     """One document per line, its labels among its words, such as ``__label__cat A black cat``."""
 
     def __init__(self, path: Path, wanted: Wanted, vocabulary: Mapping[str, str] | None) -> None:

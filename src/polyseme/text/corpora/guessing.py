@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from itertools import islice
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile, ZipFile
 
 from polyseme.text.corpora.fasttext import PREFIX
 from polyseme.text.corpora.lines import lines_of
@@ -27,6 +28,8 @@ ENDINGS = {
     ".xlsx": "excel",
     ".xlsm": "excel",
 }
+N_LINES = 20  # that are looked at
+WORDS = 3  # of a column's name at most
 _BEGINNINGS = {b"PAR1": "parquet", b"PK\x03\x04": "excel"}
 _JSON_LIST = re.compile(r'\[\s*(\[\s*"|\{\s*("|$))')
 _SPACYS = re.compile(r'\[\s*".*"cats"\s*:')
@@ -58,15 +61,24 @@ def guess_format(
     """
     with open(path, "rb") as file:
         beginning = file.read(4)
-    if beginning in _BEGINNINGS:
+    if beginning in _BEGINNINGS and not _is_of_word(path):
         return _BEGINNINGS[beginning]
-    lines = (line.strip() for line in islice(lines_of(path, encoding), 20))
-    first, second = [*filter(None, lines), "", ""][:2]
+    lines = [line for line in islice(lines_of(path, encoding), N_LINES) if line.strip()]
+    first, second = [*(line.strip() for line in lines), "", ""][:2]
     if first.startswith(PREFIX):
         return "fasttext"
     if _is_json(first) or _JSON_LIST.match(first + second):
         return "jsonl"
-    return _table_of(first, dict(like or {})) if second else None
+    return _table_of(lines, dict(like or {})) if second else None
+
+
+def _is_of_word(path: Path) -> bool:
+    """Return whether a file is a ZIP archive that holds no table, as Word has it."""
+    try:
+        with ZipFile(path) as archive:
+            return "word/document.xml" in archive.namelist()
+    except (BadZipFile, OSError):
+        return False
 
 
 def _is_json(line: str) -> bool:
@@ -76,15 +88,22 @@ def _is_json(line: str) -> bool:
         return False
 
 
-def _table_of(header: str, like: dict[str, Any]) -> str | None:
-    """Return the format of a table if the line names columns, one of which holds texts."""
+def _table_of(lines: list[str], like: dict[str, Any]) -> str | None:
+    """Return the format of a table if the first line names columns, one of which holds texts.
+
+    Prose has blanks behind its commas, long phrases between them, and other numbers of them.
+    """
     usual = {str(name).lower() for name in like.get("text_columns") or ()}
     for sign, name in _SIGNS.items():
         try:
-            cells = [cell.strip().lower() for cell in next(csv.reader([header], delimiter=sign))]
-        except (csv.Error, StopIteration):
+            header, row = islice(csv.reader(lines, delimiter=sign), 2)
+        except (csv.Error, ValueError):
             continue
-        are_names = all(0 < len(cell) <= LONGEST_NAME for cell in cells)
-        if len(cells) > 1 and are_names and set(cells) & (usual | TEXT_NAMES):
+        cells = {cell.strip().lower() for cell in header}
+        are_names = all(
+            0 < len(cell) <= LONGEST_NAME and not cell[0].isspace() and len(cell.split()) <= WORDS
+            for cell in header
+        )
+        if are_names and len(row) == len(header) > 1 and cells & (usual | TEXT_NAMES):
             return name
     return None

@@ -65,11 +65,12 @@ class JsonLinesFile(TableSource):
             except (ValueError, RecursionError) as error:
                 is_deep = isinstance(error, RecursionError)
                 reason = "nested too deeply" if is_deep else getattr(error, "msg", "a huge number")
-                hint = (
-                    "; it looks like one JSON document, write one object per line"
-                    if row == 0 and line.lstrip().startswith("{")
-                    else ""
-                )
+                hint = ""
+                if row == 0 and line.lstrip().startswith("{"):
+                    goes_on = any(rest.strip() for _, rest in lines)
+                    hint = "; it is cut off, get the file again"
+                    if goes_on:
+                        hint = "; it looks like one JSON document, write one object per line"
                 raise ValueError(f"{self.path}, {place}: not JSON ({reason}){hint}.") from None
             yield place, item
 

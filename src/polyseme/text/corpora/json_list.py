@@ -9,6 +9,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from polyseme.machine.quantities import counted
 from polyseme.text.corpora.lines import LONGEST_LINE, pieces_of
 
 __all__ = ["begins_list", "items_of"]
@@ -78,7 +79,8 @@ class _Reader:
         """Refuse anything behind the list."""
         self._skip_space()
         if self._at < len(self._text):
-            raise ValueError(f"{self._path}: there is more behind the list of {n_rows} rows.")
+            rows = counted(n_rows, "row")
+            raise ValueError(f"{self._path}: there is more behind the list of {rows}.")
 
     def _refused(self, row: int, reason: str) -> ValueError:
         return ValueError(f"{self._path}, row {row}: not JSON ({reason}).")

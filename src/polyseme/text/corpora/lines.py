@@ -16,6 +16,11 @@ GZIP_MAGIC = b"\x1f\x8b"
 PIECE = 1 << 16  # bytes that are decoded at a time
 LONGEST_LINE = 64 << 20  # bytes; a file without line ends must not fill the memory
 _OTHER_ENCODINGS = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
+_BINARY = {
+    b"PK\x03\x04": "is a ZIP archive, as Excel and Word files are; name a table .xlsx, or save it "
+    "as CSV",
+    b"%PDF": "is a PDF; save its text in a file",
+}
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
@@ -159,6 +164,9 @@ def opened(path: Path) -> IO[bytes]:
 
 
 def _refuse_other_encodings(path: Path, line: bytes) -> None:
+    for beginning, said in _BINARY.items():
+        if line.startswith(beginning):
+            raise ValueError(f"{path} {said}.")
     for mark, name in _OTHER_ENCODINGS.items():
         if line.startswith(mark):
             raise NotUtf8Error(f"{path} is {name}; save it as UTF-8, or give --encoding {name}.")

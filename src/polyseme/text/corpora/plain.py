@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from itertools import islice, zip_longest
+from itertools import islice, repeat, zip_longest
 from pathlib import Path
 from typing import Any
 
+from polyseme.machine.quantities import counted
 from polyseme.text.corpora.lines import lines_of
-from polyseme.text.corpora.records import Record, separator_in, split_labels
+from polyseme.text.corpora.records import Described, Record, separator_in, split_labels
 from polyseme.text.corpora.table import N_LOOKED_AT, Wanted
 
 __all__ = ["PlainLines", "plain_files_in"]
@@ -28,7 +29,7 @@ def _first_there(folder: Path, names: tuple[str, ...]) -> Path | None:
     return next((place for place in places if place.is_file()), None)
 
 
-class PlainLines:
+class PlainLines(Described):
     """Two files of as many lines; see `Corpus`."""
 
     def __init__(
@@ -38,11 +39,14 @@ class PlainLines:
         wanted: Wanted,
         vocabulary: Mapping[str, str] | None,
     ) -> None:
+        if not labels.exists():
+            raise FileNotFoundError(f"{labels} does not exist; give the file with the labels.")
         self._texts, self._labels, self._encoding = texts, labels, wanted.encoding
+        self._need_labels = wanted.need_labels
         self.source = texts.name
         self.label_names = vocabulary
         self._separator = wanted.label_separator
-        if self._separator is None:
+        if self._separator is None and self._need_labels:
             first = islice(lines_of(labels, wanted.encoding), N_LOOKED_AT)
             self._separator = separator_in(labels, list(first))
         self.reading: dict[str, Any] = {"label_separator": self._separator}
@@ -51,15 +55,16 @@ class PlainLines:
 
     def __iter__(self) -> Iterator[Record]:
         number = 0
-        both = (lines_of(path, self._encoding) for path in (self._texts, self._labels))
-        for text, labels in zip_longest(*both):
+        texts, labels_of = (lines_of(path, self._encoding) for path in (self._texts, self._labels))
+        pairs = zip_longest(texts, labels_of) if self._need_labels else zip(texts, repeat(""))
+        for text, labels in pairs:
             if text is None or labels is None:
                 short, long = (
                     (self._texts, self._labels) if text is None else (self._labels, self._texts)
                 )
                 raise ValueError(
-                    f"{short} has {number} lines and {long} has more; line by line they belong "
-                    "together."
+                    f"{short} has {counted(number, 'line')} and {long} has more; line by line "
+                    "they belong together."
                 )
             number += 1
             yield Record(text.rstrip("\r\n"), split_labels(labels, self._separator))

@@ -14,6 +14,7 @@ from polyseme.inputs.excerpts import excerpt
 
 __all__ = [
     "Corpus",
+    "Described",
     "Record",
     "checked_records",
     "guess_separator",
@@ -68,6 +69,16 @@ class Corpus(Protocol):
     def __iter__(self) -> Iterator[Record]:
         """Start at the first document."""
         ...
+
+
+class Described:
+    """A corpus that is printed as its file and what was found there."""
+
+    source: str
+    description: str
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {self.source}: {self.description}>"
 
 
 def checked_records(records: Iterable[Record]) -> Iterable[Record]:

@@ -12,7 +12,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from polyseme.text.corpora.records import Record, separator_in, split_labels
+from polyseme.text.corpora.records import Described, Record, separator_in, split_labels
 
 __all__ = ["Table", "TableSource", "Wanted"]
 
@@ -25,9 +25,13 @@ TEXT_NAMES = frozenset((*_TEXT, *_TEXT_PARTS))
 _LABELS = (
     *("labels", "label", "tags", "tag", "keywords", "subjects", "subject", "subject_uris"),
     *("subject_labels", "categories", "category", "topics", "topic", "classes", "class"),
+    *("schlagwörter", "schlagworte", "schlagwort"),
     "cats",  # of spaCy
 )
-_ID = ("id", "_id", "doc_id", "docid", "document_id", "record_id", "identifier", "uid", "uuid")
+_ID = (
+    *("id", "_id", "doc_id", "docid", "document_id", "record_id", "identifier", "uid", "uuid"),
+    *("article_id", "doi", "ppn"),
+)
 
 
 @dataclass(frozen=True)
@@ -86,7 +90,7 @@ def _as_usual(path: Path, cells: list[Any], usual: str | None, found: str | None
     return usual
 
 
-class Table:
+class Table(Described):
     """Documents from a table; see `Corpus`."""
 
     def __init__(
@@ -101,7 +105,8 @@ class Table:
             source.path, found, wanted, (*self._text_columns, self._labels_column)
         )
         separator = wanted.label_separator
-        if self._labels_column is not None and separator is None:
+        self._read_labels = self._labels_column if wanted.need_labels else None
+        if self._read_labels is not None and separator is None:
             first = self._first_labels()
             separator = separator_in(source.path, first)
             if self._labels_column == wanted.like.get("labels_column"):
@@ -122,14 +127,14 @@ class Table:
 
     def __iter__(self) -> Iterator[Record]:
         n_text = len(self._text_columns)
-        others = [name for name in (self._labels_column, self._id_column) if name is not None]
+        others = [name for name in (self._read_labels, self._id_column) if name is not None]
         is_empty = True
         for place, cells in self._source.rows([*self._text_columns, *others]):
             is_empty = False
             more: dict[str | None, Any] = dict(zip(others, cells[n_text:], strict=True))
             try:
                 text = "\n".join(filter(None, map(_text_of, cells[:n_text])))
-                labels = split_labels(more.get(self._labels_column), self._separator)
+                labels = split_labels(more.get(self._read_labels), self._separator)
                 own_id = _text_of(more.get(self._id_column), "id") or None
                 _require_unicode(text, own_id or "", *labels)
             except ValueError as error:
@@ -146,6 +151,8 @@ class Table:
     def _described_labels(self) -> str:
         if self._labels_column is None:
             return ", no labels"
+        if self._read_labels is None:
+            return f", labels in {self._labels_column!r} are ignored"
         how = "" if not self._separator else f", split at {self._separator!r}"
         return f", labels from {self._labels_column!r}{how}"
 
@@ -173,10 +180,16 @@ def _labels_column(
     path: Path, found: Sequence[str], wanted: Wanted, text_columns: Sequence[str]
 ) -> str | None:
     if wanted.labels_column is not None:
+        if wanted.labels_column in text_columns:
+            raise ValueError(
+                f"{path}: the column {wanted.labels_column!r} cannot hold both text and labels; "
+                "name another with --text-column or --labels-column."
+            )
         return _known(path, wanted.labels_column, found, "--labels-column")
-    if wanted.like.get("labels_column") in found:
+    others = [name for name in found if name not in text_columns]
+    if wanted.like.get("labels_column") in others:
         return str(wanted.like["labels_column"])
-    by_name = {name.strip().lower(): name for name in reversed(found) if name not in text_columns}
+    by_name = {name.strip().lower(): name for name in reversed(others)}
     for name in _LABELS:
         if name in by_name:
             return by_name[name]
@@ -196,7 +209,9 @@ def _id_column(
     if wanted.like.get("id_column") in found:
         return str(wanted.like["id_column"])
     by_name = {name.strip().lower(): name for name in reversed(found) if name not in taken}
-    return next((by_name[name] for name in _ID if name in by_name), None)
+    named_id = [name for name in by_name if name.endswith("_id")]
+    ids = (*_ID, *named_id) if len(named_id) == 1 else _ID
+    return next((by_name[name] for name in ids if name in by_name), None)
 
 
 def _known(path: Path, name: str, found: Sequence[str], option: str) -> str:

@@ -65,6 +65,9 @@ class KeptVocabulary:
     notation_starts: npt.NDArray[np.int64]
     broader: SparsePattern
 
+    def __repr__(self) -> str:
+        return f"<KeptVocabulary: {self.n_named:,} of {self.n_labels:,} labels have a name>"
+
     @classmethod
     def of(cls, vocabulary: Vocabulary, labels: Sequence[str]) -> KeptVocabulary:
         """Keep what a vocabulary knows of labels, and the concepts above them."""

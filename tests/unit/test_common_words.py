@@ -1,12 +1,11 @@
-"""Which words the server leaves out, since they tell nothing."""
+"""Which words of senses are left out, since they tell nothing."""
 
 from __future__ import annotations
 
 import pytest
 
 from polyseme import TextModel, XRLinear
-from polyseme.server.catalogue import Catalogue, _without_repeats
-from polyseme.server.common_words import CommonWords
+from polyseme.senses.common_words import _without_repeats
 from polyseme.tagger import tagger_for
 
 TOPICS = {"fish": ["salmon", "trout", "carp", "fins"], "war": ["army", "siege", "troops", "fort"]}
@@ -37,25 +36,25 @@ def numbered(tagger, *names):
 
 def test_words_of_many_texts_and_phrases_around_them_are_left_out(tagger):
     words = numbered(tagger, "the", "salmon1", "the salmon1", "trout1 the", "trout1", "carp1")
-    told = [name for _, name in CommonWords(tagger).without(words)]
+    told = [name for _, name in tagger.common_words.without(words)]
     assert told == ["salmon1", "trout1", "carp1"]
 
 
 def test_common_words_stay_where_hardly_another_is_left(tagger):
     words = numbered(tagger, "the", "der", "salmon1")
-    assert CommonWords(tagger).without(words) == words
+    assert tagger.common_words.without(words) == words
 
 
 def test_nothing_is_common_in_a_model_of_features(tagger):
     words = numbered(tagger, "the", "salmon1", "trout1", "carp1")
-    assert CommonWords(tagger_for(tagger.classifier)).without(words) == words
+    assert tagger_for(tagger.classifier).common_words.without(words) == words
 
 
-def test_words_of_a_label_are_told_without_common_ones(tagger):
-    label = Catalogue(tagger).label(tagger.label_number("fish"))
-    told = [word["name"] for word in label["words"]]
-    assert told
-    assert not any(word in name.split() for name in told for word in ("the", "der"))
+def test_words_of_a_label_are_told_without_common_ones_by_model_and_tagger(tagger):
+    for told in (tagger.senses("fish"), tagger.model.senses("fish")):
+        words = [name for name, _ in told[0].words]
+        assert words
+        assert not any(word in name.split() for name in words for word in ("the", "der"))
 
 
 def test_a_phrase_of_words_that_stand_before_it_is_left_out():
