@@ -205,7 +205,9 @@ def test_a_text_can_be_an_argument(text_model):
     both = succeed("predict", text_model, "--text", texts[0], "--text", texts[1], "--json")
     assert [json.loads(line)["row"] for line in both.splitlines()] == [0, 1]
     said = refuse("predict", text_model, "a bat in a cave")
-    assert "is not a file or folder of texts; to find labels for a text as such" in said
+    assert (
+        "is not a file or folder of texts; if it is the text itself, give it with --text" in said
+    )
     assert "exclude each other" in refuse("predict", text_model, "x.csv", "--text", "a")
 
 

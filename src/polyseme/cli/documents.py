@@ -152,8 +152,8 @@ def read_documents(
         return _of_stdin(options, tagger.model.reading_)
     if not source.exists():
         raise FileNotFoundError(
-            f"{source} is not a file or folder of texts; to find labels for a text as such, give "
-            "it with --text."
+            f"{source} is not a file or folder of texts; if it is the text itself, give it with "
+            "--text."
         )
     return _of_file(source, str(source), options, tagger.model.reading_)
 

@@ -110,7 +110,7 @@ def described_evidence(evidence: str) -> str:
     if evidence == "labels":
         return ""
     return (
-        f"Documents have one label each, so senses were told apart by their {evidence} alone, "
+        f"Most documents have one label, so senses were told apart by their {evidence} alone, "
         "which is less certain."
     )
 

@@ -4,7 +4,7 @@ import { address, chosen, debounced, get, latestOnly } from "./api.js";
 import { bar, count, find, isNarrow, make, percent, sure, title, topicList } from "./dom.js";
 import { inVocabulary } from "./vocabulary.js";
 
-const ALONE = "The training texts have one topic each, so that meanings were told apart by ";
+const ALONE = "Most training texts have one topic, so that meanings were told apart by ";
 const EVIDENCE = { text: `${ALONE}their words alone.`, embedding: `${ALONE}the embedding of the texts.` };
 const N_TONES = 6;
 let tell, searchRun, labelRun, searched = null, current = null;
