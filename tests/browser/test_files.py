@@ -117,9 +117,9 @@ def test_a_table_without_a_header_loses_no_text(visit):
 
 def test_of_a_web_page_only_the_words_are_read(visit):
     page = visit("try")
-    styled = f"<style>p {{}}</style><p class='a' style='color: red'>{BATTLE}</p>"
+    styled = f"<style>p {{}}</style><h1 onclick='go()'>A</h1><p style='color: red'>{BATTLE}</p>"
     open_table(page, f"<html>{styled}<script>tank()</script></html>", name="one.html")
-    expect(page.locator("#text")).to_have_value(BATTLE)
+    expect(page.locator("#text")).to_have_value(f"A\n{BATTLE}")
 
 
 def test_a_file_that_cannot_be_read_keeps_no_others_from_being_read(visit):
@@ -140,14 +140,39 @@ def test_where_the_server_refuses_a_part_what_was_found_before_is_shown(visit):
         if len(n_asked) == 1:
             route.continue_()
         else:
-            route.fulfill(status=413, json={"detail": "This is too long."})
+            route.fulfill(status=503, json={"detail": "Too much is under way."})
 
     page.route("**/v1/suggest-batch", answer)
     open_table(page, "text", *[f'"{BATTLE}"'] * 40)
     expect(page.get_by_role("heading", name="32 of 40 texts with their topics")).to_be_visible()
-    expect(page.get_by_role("alert")).to_contain_text("This is too long.")
+    expect(page.get_by_role("alert")).to_contain_text("Too much is under way.")
     assert n_asked == [32, 8]
     page.complaints.clear()
+
+
+def test_a_text_that_is_too_long_keeps_no_others_from_their_topics(visit):
+    page = visit("try")
+
+    def answer(route):
+        if any("endless" in text for text in route.request.post_data_json["texts"]):
+            route.fulfill(status=413, json={"detail": "Document 2 is too long."})
+        else:
+            route.continue_()
+
+    page.route("**/v1/suggest-batch", answer)
+    rows = [f'{i},"{BATTLE}"' for i in range(6)]
+    open_table(page, "id,text", *rows, "long,endless")
+    expect(page.get_by_role("heading", name="7 texts with their topics")).to_be_visible()
+    expect(page.get_by_role("alert")).to_have_text("long is too long for this server.")
+    expect(page.locator("#many tbody tr", has_text="tank")).to_have_count(6)
+    page.complaints.clear()
+
+
+def test_columns_that_only_later_objects_have_are_read(visit):
+    page = visit("try")
+    lines = [{"id": 1, "title": "Court"}, {"id": 2, "title": "War", "abstract": BATTLE}]
+    open_table(page, *map(json.dumps, lines), name="texts.jsonl")
+    expect(page.locator("#many tbody tr").nth(1)).to_contain_text("tank")
 
 
 def test_an_empty_file_among_others_has_its_row_and_one_by_itself_is_refused(visit):

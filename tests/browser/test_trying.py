@@ -323,6 +323,20 @@ def test_reviewed_texts_are_sent_where_the_server_takes_them(visit):
     expect(suggested(page, "tank")).not_to_have_class(re.compile("accepted"))
 
 
+def test_decisions_do_not_follow_a_text_that_is_written_over_letter_by_letter(visit):
+    page = visit("try")
+    type_text(page, BATTLE)
+    suggested(page, "tank").get_by_role("button", name="accept tank").click()
+    page.locator("#text").select_text()
+    page.locator("#text").press_sequentially(BATTLE[0] + "nother text on bridges")
+    with page.expect_download() as saved:
+        page.locator("#review").get_by_role("button", name="Download").click()
+    (line,) = saved.value.path().read_text(encoding="utf-8").splitlines()
+    assert json.loads(line)["text"] == BATTLE
+    type_text(page, BATTLE)  # whoever comes back finds what was decided
+    expect(suggested(page, "tank")).to_have_class(re.compile("accepted"))
+
+
 def allow_updates(page):
     def allow(body):
         body["models"][0]["takes_updates"] = True

@@ -38,7 +38,7 @@ async function send(path, options) {
     if (error.name === "AbortError") throw error;
     throw new Error(`The server gave an answer that cannot be read (status ${response.status}).`);
   }
-  if (!response.ok) throw new Error(body.detail ?? `The server refused (status ${response.status}).`);
+  if (!response.ok) throw Object.assign(new Error(body.detail ?? `The server refused (status ${response.status}).`), { status: response.status });
   return body;
 }
 

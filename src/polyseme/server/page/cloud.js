@@ -1,6 +1,6 @@
 // The cloud: every topic is a point, and topics that words speak for alike lie near each other.
 
-import { isCode, isStill, make, title } from "./dom.js";
+import { isCode, isNarrow, isStill, make, title } from "./dom.js";
 import { Room, spotsAround } from "./layout.js";
 import { quadtree, select, zoom, zoomIdentity } from "./vendor/d3.js";
 
@@ -10,7 +10,7 @@ const MOST_ZOOM = 400, REACH = 14, EDGE = 0.94;
 const STEPS = { ArrowLeft: [1, 0], ArrowRight: [-1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] }, STRIDE = 60; // pixels
 const ZOOMS = { "+": 1.5, "=": 1.5, "-": 1 / 1.5 };
 const PLAIN = "12.5px system-ui, sans-serif", CHOSEN = "600 14px system-ui, sans-serif";
-const CIRCLE = 9, DOT = 6, HINT_SECONDS = 1.5;
+const CIRCLE = 9, DOT = 6, HINT_SECONDS = 1.5, CARD = 176; // what map.css leaves of the card
 const CLOSE = 14, IN_SIGHT = 60; // how near a flight goes, and how many topics stay in sight
 
 export class Cloud {
@@ -271,8 +271,15 @@ export class Cloud {
     const k = Math.max(1, Math.min(CLOSE, Math.sqrt(this.n / IN_SIGHT), (one ? 0.4 : 0.6) / Math.max(spread, 1e-3)));
     const [middleX, middleY] = ends(one ? [one] : all).map(([least, most]) => (least + most) / 2);
     const x = (this.width - this.across) / 2 + this.across * middleX, y = (this.height - this.down) / 2 + this.down * middleY;
-    this.flyTo(zoomIdentity.translate(this.width / 2 - k * x, this.height / 2 - k * y).scale(k));
+    this.flyTo(zoomIdentity.translate(this.width / 2 - k * x, this.middleInSight() - k * y).scale(k));
     return true;
+  }
+
+  // On a phone the card of the topic covers a part of the cloud.
+  middleInSight() {
+    const { top } = this.points.getBoundingClientRect(), from = Math.max(0, -top);
+    const to = Math.min(this.height, innerHeight - top - (isNarrow() ? CARD : 0));
+    return to > from ? (from + to) / 2 : this.height / 2;
   }
 
   flyTo(transform) {

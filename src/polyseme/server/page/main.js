@@ -61,8 +61,9 @@ function route() {
     else link.removeAttribute("aria-current");
   }
   document.title = `${find(`heading-${view}`).textContent} – polyseme`;
-  VIEWS[view].show(argument);
-  if (view !== shown || view === "meanings") scrollTo(0, history.state?.isKnown ? places.get(location.hash) ?? 0 : 0);
+  const place = history.state?.isKnown ? places.get(location.hash) ?? 0 : null;
+  VIEWS[view].show(argument, place);
+  if (view !== shown || view === "meanings") scrollTo(0, place ?? 0);
   history.replaceState({ isKnown: true }, "");
   shown = view;
 }

@@ -5,7 +5,7 @@ import { count, find, make, percent } from "./dom.js";
 import { textsOf } from "./reading.js";
 import { asCsv, asLines, download } from "./saving.js";
 
-const AT_ONCE = 32, LETTERS_AT_ONCE = 1_000_000, MOST_LABELS = 20, N_SHOWN = 100, EXCERPT = 120;
+const AT_ONCE = 32, LETTERS_AT_ONCE = 1_000_000, TOO_LARGE = 413, MOST_LABELS = 20, N_SHOWN = 100, EXCERPT = 120;
 let tell, run;
 
 export function begin(told) {
@@ -46,10 +46,11 @@ function take(files) {
     // A file that cannot be read does not keep the others from being read.
     const problems = read.filter(({ reason }) => reason).map(({ reason }) => reason.message);
     const texts = read.flatMap(({ value }) => value ?? []);
+    const tellProblems = () => problems.length && tell.showProblem(new Error(problems.join(" ")));
     const isEmpty = texts.every(({ text }) => text.trim() === "");
     if (isEmpty && problems.length === 0) problems.push("There is no text in these files.");
     if (texts.length === 1 && !isEmpty) await tell.useText(texts[0].text);
-    if (problems.length) tell.showProblem(new Error(problems.join(" ")));
+    tellProblems();
     if (isEmpty || texts.length === 1) return;
     const bar = make("progress", { max: texts.length, value: 0, "aria-label": "Texts that have their topics" });
     find("many").hidden = false;
@@ -60,17 +61,34 @@ function take(files) {
     const found = [], threshold = tell.threshold();
     try {
       for (const part of batches(texts)) {
-        const { results } = await post("suggest-batch", { texts: part.map((one) => one.text), limit: MOST_LABELS, threshold }, signal);
+        found.push(...await topicsOf(part, threshold, problems, signal));
         if (!isCurrent()) return;
-        results.forEach((topics, i) => found.push({ ...part[i], topics }));
         bar.value = found.length;
       }
     } catch (error) {
       if (error.name === "AbortError") throw error;
-      tell.showProblem(error); // what was found before is not lost
+      problems.push(error.message); // what was found before is not lost
     }
-    if (isCurrent()) show(found, texts.length, threshold);
+    if (!isCurrent()) return;
+    show(found, texts.length, threshold);
+    tellProblems();
   });
+}
+
+// Where a part is too large, or a text in it, each half of it is asked for by itself.
+async function topicsOf(part, threshold, problems, signal) {
+  try {
+    const { results } = await post("suggest-batch", { texts: part.map((one) => one.text), limit: MOST_LABELS, threshold }, signal);
+    return part.map((one, i) => ({ ...one, topics: results[i] }));
+  } catch (error) {
+    if (error.status !== TOO_LARGE) throw error;
+    if (part.length === 1) {
+      problems.push(`${part[0].id} is too long for this server.`);
+      return [{ ...part[0], topics: [] }];
+    }
+    const half = Math.ceil(part.length / 2);
+    return [...await topicsOf(part.slice(0, half), threshold, problems, signal), ...await topicsOf(part.slice(half), threshold, problems, signal)];
+  }
 }
 
 function* batches(texts) {

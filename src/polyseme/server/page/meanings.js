@@ -46,11 +46,12 @@ export function forget() {
   find("label").replaceChildren();
 }
 
-export function show(argument) {
+// Whoever goes back finds the place again that the page was scrolled to.
+export function show(argument, place) {
   current = argument;
   // Without a topic in the address the first of the list is shown.
   search(argument === "" ? (first) => first && showTopic(String(first.label), false) : null);
-  if (argument !== "") showTopic(argument, true);
+  if (argument !== "") showTopic(argument, true, place);
 }
 
 function search(onFound) {
@@ -113,7 +114,7 @@ function markCurrent() {
   }
 }
 
-function showTopic(argument, isAsked) {
+function showTopic(argument, isAsked, place = null) {
   current = argument;
   markCurrent();
   labelRun(async (signal, isCurrent) => {
@@ -132,7 +133,8 @@ function showTopic(argument, isAsked) {
     const side = find("label").querySelector(".senses");
     if (side?.scrollWidth > side?.clientWidth) side.before(make("p", { class: "quiet" }, "Scroll sideways to see all of them."));
     // On a phone the list stands above the topic; elsewhere both can be seen.
-    if (isAsked && isNarrow()) find("label").scrollIntoView();
+    if (place !== null) scrollTo(0, place);
+    else if (isAsked && isNarrow()) find("label").scrollIntoView();
   });
 }
 

@@ -11,7 +11,7 @@ const LONGEST_NAME = 60; // of a column; what is longer is text
 export async function textsOf(file) {
   const content = await decoded(file);
   const ending = file.name.slice(file.name.lastIndexOf(".") + 1).toLowerCase();
-  if (ending === "csv" || ending === "tsv") return fromTable(table(content, ending === "tsv" ? "\t" : separator(content)), file.name);
+  if (ending === "csv" || ending === "tsv") return fromTable(table(content.replace(/\r\n?/g, "\n"), ending === "tsv" ? "\t" : separator(content)), file.name);
   if (["json", "jsonl", "ndjson"].includes(ending)) return fromObjects(objects(content, file.name), file.name);
   return [{ id: file.name, text: ["html", "htm"].includes(ending) ? withoutMarkup(content) : content }];
 }
@@ -31,14 +31,16 @@ async function decoded(file) {
 }
 
 function withoutMarkup(content) {
-  // The policy of this page would complain of styles even where nothing is shown.
-  const bare = content.replace(/<(script|style|noscript)\b.*?<\/\1\s*>/gis, " ").replace(/(<[^>]*)\sstyle\s*=/gi, "$1 data-style=");
+  // The policy of this page would complain of attributes such as "style" even where nothing is shown.
+  const bare = content.replace(/<(script|style|noscript)\b.*?<\/\1\s*>/gis, " ")
+    .replace(/<([a-z][\w-]*)(?:"[^"]*"|'[^']*'|[^>"'])*>/gi, "<$1>")
+    .replace(/<\/?(?:br|d[dlt]|div|h[1-6r]|li|[ou]l|p|pre|t[dhr]|table|article|section|blockquote|header|footer)>/gi, "\n$&");
   const page = new DOMParser().parseFromString(bare, "text/html");
   return page.body.textContent.replace(/\s*\n\s*/g, "\n").trim();
 }
 
 const separator = (content) => {
-  const line = content.slice(0, content.search(/[\r\n]|$/));
+  const line = content.slice(0, content.search(/[\r\n]|$/)).replace(/"[^"]*"/g, "");
   return line.split(";").length > line.split(",").length ? ";" : ",";
 };
 
@@ -96,7 +98,8 @@ function objects(content, name) {
 
 function fromObjects(found, name) {
   if (found.length === 0) return [];
-  const keys = Object.keys(found[0]);
+  const keys = [...new Set(found.flatMap(Object.keys))];
+  const textOf = (value) => (value == null || typeof value === "object" ? "" : String(value));
   const called = (names) => names.map((wanted) => keys.find((key) => plain(key) === wanted)).filter((key) => key !== undefined);
   const longest = () => keys.filter((key) => !LABEL_NAMES.includes(plain(key)))
     .reduce((best, key) => (best === undefined || length(found, key) > length(found, best) ? key : best), undefined);
@@ -104,8 +107,8 @@ function fromObjects(found, name) {
   const textKeys = [whole, parts, [longest()]].find((some) => some.length);
   if (textKeys[0] === undefined) throw new Error(`${name} has no column of texts.`);
   return found.map((one, i) => ({
-    id: String(one[idKey] ?? `${name}:${i + 1}`),
-    text: textKeys.map((key) => String(one[key] ?? "")).filter(Boolean).join("\n"),
+    id: textOf(one[idKey]) || `${name}:${i + 1}`,
+    text: textKeys.map((key) => textOf(one[key])).filter(Boolean).join("\n"),
   }));
 }
 

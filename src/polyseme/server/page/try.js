@@ -83,7 +83,7 @@ export function show() {
 
 function useText(text) {
   find("text").value = text;
-  review.nextDocument();
+  review.follow();
   picked = null;
   why.close();
   markStale();
@@ -156,7 +156,7 @@ function showSuggestions() {
   const focused = document.activeElement?.closest?.("#suggestions li")?.dataset.label;
   find("suggestions").replaceChildren(...likely.map(({ label }) => items.get(label)), ...(likely.length ? [] : [make("li", { class: "empty" }, emptySentence(text))]));
   markDecisions();
-  if (focused !== undefined) find("suggestions").querySelector(`[data-label="${focused}"] .pick`)?.focus();
+  if (focused !== undefined) (find("suggestions").querySelector(`[data-label="${focused}"] .pick`) ?? find("suggestions").querySelector(".pick") ?? find("text")).focus();
   if (picked === null) why.close();
   showOpened();
 }
@@ -229,7 +229,8 @@ function onKey(event) {
   else if (key === "escape") find("text").focus();
   else if (key === "a" || key === "r") {
     const one = all.find(({ label }) => label === Number(line.dataset.label));
-    decide(one, key === "a" ? "accepted" : "rejected");
+    if (isStale()) return; // what is pressed now would be about another text
+    review.decide(one, key === "a" ? "accepted" : "rejected");
     focusOn(line.nextElementSibling ?? line);
   } else return;
   event.preventDefault();
