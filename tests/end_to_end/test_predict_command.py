@@ -99,7 +99,8 @@ def test_a_text_column_that_is_missing_is_said(text_model, tmp_path):
     result = run("predict", text_model, tmp_path / "a.csv")
     assert "a.csv: CSV with ','; text from 'body', no labels, ids from 'id'." in result.stderr
     assert (
-        "has no column 'title', which the model was trained with; only 'body' is" in result.stderr
+        "has no column 'title', which the model was trained with; its texts are those of 'body'"
+        in result.stderr
     )
     assert (
         "no column"

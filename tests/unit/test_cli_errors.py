@@ -60,6 +60,8 @@ def test_what_is_for_python_is_not_said_beside_an_option():
     said = "say --label-separator '' (label_separator=''), or --id-column, or id_column in Python."
     result = run(raising(ValueError(said)))
     assert result.stderr == "polyseme: say --label-separator '', or --id-column.\n"
+    named = "lists, or tuples in Python (a='1').csv is not a file."
+    assert run(raising(ValueError(named))).stderr == f"polyseme: {named}\n"
 
 
 def test_ctrl_c_ends_with_130_and_a_short_note():

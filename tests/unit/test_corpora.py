@@ -126,8 +126,7 @@ def test_columns_are_found_by_name(tmp_path, header, text_columns, labels_column
         ("a.csv", "isbn,text,labels\n9,x,p\n", {}, [None]),
         ("a.csv", "DOI,text,labels\n9,x,p\n", {}, ["9"]),
         ("a.csv", "author_id,text,article_id,labels\n7,x,9,p\n", {}, ["9"]),
-        ("a.csv", "report_id,text,labels\n9,x,p\n", {}, ["9"]),
-        ("a.csv", "author_id,text,report_id,labels\n7,x,9,p\n", {}, [None]),
+        ("a.csv", "author_id,text,labels\n9,x,p\n", {}, [None]),
         ("a.jsonl", '{"id": 7, "text": "x", "labels": []}\n{"text": "y"}\n', {}, ["7", None]),
     ],
 )

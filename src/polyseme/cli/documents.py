@@ -205,12 +205,13 @@ def _note_missing_text(
     corpus: Corpus, name: str, options: dict[str, Any], like: dict[str, Any]
 ) -> None:
     used = corpus.reading.get("text_columns", ())
-    missing = [column for column in like.get("text_columns") or () if column not in used]
+    here = {column.strip().lower() for column in used}
+    missing = [one for one in like.get("text_columns") or () if one.strip().lower() not in here]
     if used and missing and not options["text_columns"]:
-        no_columns, only = (", ".join(map(repr, columns)) for columns in (missing, used))
+        lost, only = (" and ".join(map(repr, columns)) for columns in (missing, used))
         note(
-            f"{name} has no column {no_columns}, which the model was trained with; only {only} is "
-            "used (--text-column)."
+            f"{name} has no column {lost}, which the model was trained with; its texts are those "
+            f"of {only} (--text-column)."
         )
 
 

@@ -19,7 +19,9 @@ __all__ = ["GroupWithPlainErrors", "note"]
 IN_PYTHON = {"n_threads": "n_jobs", "seed": "random_state"}
 INTERRUPTED = 130  # what a shell reports for Ctrl-C
 # What to write in Python, which stands behind the option
-_FOR_PYTHON = re.compile(r" \(\w+='\w*'\)|, or \w+ in Python")
+_FOR_PYTHON = re.compile(
+    r" \((label_separator|others)='\w*'\)|, or (text_columns|labels_column|id_column) in Python"
+)
 _PRINTING = (__name__, "polyseme.cli.predictions")
 
 

@@ -70,19 +70,25 @@ def evaluate(
                 labelled.documents, labelled.labels, threshold=threshold, a=a, b=b
             )
     seconds = progress.seconds["Predicting"]
+    unwritten = None
+    if page is not None:
+        try:
+            write_report(
+                tagger,
+                page,
+                name=model.name,
+                seconds=progress.seconds,
+                evaluation=report,
+                data=data.name,
+            )
+        except OSError as error:
+            unwritten = error  # the figures come first
     if as_json:
         print_json({**report["accuracy"], **report, "A": a, "B": b, "seconds": seconds})
     else:
         _print(report, a, b, seconds)
-    if page is not None:
-        write_report(
-            tagger,
-            page,
-            name=model.name,
-            seconds=progress.seconds,
-            evaluation=report,
-            data=data.name,
-        )
+    if unwritten is not None:
+        raise unwritten
 
 
 def _print(report: dict[str, Any], a: float, b: float, seconds: float) -> None:

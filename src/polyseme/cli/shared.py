@@ -104,6 +104,10 @@ class PlainConsole(Console):
         for piece in super().render(renderable, options):
             yield piece if piece.control else piece._replace(text=printable(piece.text))
 
+    def on_broken_pipe(self) -> None:
+        """Leave a reader that went away to the command, which ends quietly."""
+        raise BrokenPipeError
+
 
 def console() -> Console:
     """Return a console on stdout, 80 columns wide unless the terminal is known to be wider."""

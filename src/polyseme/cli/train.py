@@ -136,17 +136,20 @@ def train(
         had = counted(replaced, "document")
         note(f"the model that was replaced had {had}; this has {n_documents:,}.")
     seconds = {**reading, **tagger.phase_seconds, **progress.seconds}
-    _print(tagger, output, tuning, seconds, as_json)
-    if tuning is not None:
-        tuning.warn_of_size()
+    unwritten = None
     if report is not None:
         try:
             write_report(tagger, report, name=output.name, seconds=seconds)
         except OSError as error:
-            why = error.strerror or error
-            raise OSError(
-                f"{report}: cannot be written ({why}); the model is saved in {output}."
-            ) from error
+            unwritten = error  # the figures come first
+    _print(tagger, output, tuning, seconds, as_json)
+    if tuning is not None:
+        tuning.warn_of_size()
+    if unwritten is not None:
+        why = unwritten.strerror or unwritten
+        raise OSError(
+            f"{report}: cannot be written ({why}); the model is saved in {output}."
+        ) from unwritten
 
 
 def _n_documents_in(folder: Path) -> int | None:

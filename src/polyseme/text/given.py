@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 __all__ = ["checked_labels", "require_list", "require_text"]
@@ -19,9 +19,10 @@ def require_list(given: object, name: str) -> None:
     hint = ""
     if isinstance(given, str):
         hint = "; put the one text into a list" if name == "texts" else ""
-    elif hasattr(given, "columns"):  # a walk through it gives the names of its columns
+    elif hasattr(given, "columns") and getattr(given, "ndim", 2) == 2:
+        # a walk through a data frame gives the names of its columns
         hint = f"; give one of its columns, such as df[{name.removesuffix('s')!r}]"
-    elif isinstance(given, Iterable) and not isinstance(given, Mapping | bytes):
+    elif _can_be_walked(given) and not isinstance(given, Mapping | bytes):
         return
     shown = "None" if given is None else type(given).__name__
     raise ValueError(f"{name} must be a list, one entry per document, not {shown}{hint}.")
@@ -35,8 +36,16 @@ def require_text(text: object, what: str = "a text") -> None:
 
 def checked_labels(row: Any, i: int) -> tuple[str, ...]:
     """Return the labels of a text; refuse what is not a list of names."""
-    is_list = isinstance(row, Iterable) and not isinstance(row, str | Mapping)
+    is_list = _can_be_walked(row) and not isinstance(row, str)
     found = tuple(row) if is_list else ()
     if not is_list or not all(isinstance(label, str) for label in found):
         raise ValueError(f"the labels of text {i} must be a list of str, not {row!r:.80}.")
     return found
+
+
+def _can_be_walked(given: Any) -> bool:
+    try:
+        iter(given)
+    except TypeError:
+        return False
+    return True

@@ -98,7 +98,8 @@ class ExcelFile(TableSource):
             except Exception as error:  # there is no end to what a damaged file raises
                 raise self._unreadable() from error
             try:
-                yield book.worksheets
+                shown = [sheet for sheet in book.worksheets if sheet.sheet_state == "visible"]
+                yield shown or book.worksheets
             finally:
                 book.close()
 

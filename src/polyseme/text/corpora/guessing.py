@@ -13,7 +13,7 @@ from zipfile import BadZipFile, ZipFile
 
 from polyseme.text.corpora.fasttext import PREFIX
 from polyseme.text.corpora.lines import lines_of
-from polyseme.text.corpora.table import LONGEST_NAME, TEXT_NAMES
+from polyseme.text.corpora.table import KNOWN_NAMES, LONGEST_NAME, TEXT_NAMES
 
 __all__ = ["ENDINGS", "ending_of", "format_by_name", "guess_format"]
 
@@ -89,21 +89,34 @@ def _is_json(line: str) -> bool:
 
 
 def _table_of(lines: list[str], like: dict[str, Any]) -> str | None:
-    """Return the format of a table if the first line names columns, one of which holds texts.
-
-    Prose has blanks behind its commas, long phrases between them, and other numbers of them.
-    """
+    """Return the format of a table if the first line names columns, one of which holds texts."""
     usual = {str(name).lower() for name in like.get("text_columns") or ()}
     for sign, name in _SIGNS.items():
         try:
-            header, row = islice(csv.reader(lines, delimiter=sign), 2)
+            header = next(csv.reader(lines[:1], delimiter=sign, skipinitialspace=True))
         except (csv.Error, ValueError):
             continue
         cells = {cell.strip().lower() for cell in header}
-        are_names = all(
-            0 < len(cell) <= LONGEST_NAME and not cell[0].isspace() and len(cell.split()) <= WORDS
-            for cell in header
-        )
-        if are_names and len(row) == len(header) > 1 and cells & (usual | TEXT_NAMES):
+        if len(header) < 2 or not all(0 < len(cell.strip()) <= LONGEST_NAME for cell in header):
+            continue
+        if not cells & (usual | TEXT_NAMES):
+            continue
+        # Two known names are no chance, nor is one that only the model's documents have.
+        own = usual - TEXT_NAMES
+        if len(cells & KNOWN_NAMES) > 1 or cells & own or _is_even(lines, sign):
             return name
     return None
+
+
+def _is_even(lines: list[str], sign: str) -> bool:
+    """Return whether lines look like a table, by the first two rows.
+
+    Prose has blanks behind its commas, long phrases between them, and other numbers of them.
+    """
+    try:
+        header, row = islice(csv.reader(lines, delimiter=sign), 2)
+    except (csv.Error, ValueError):
+        return False
+    are_names = all(not cell[0].isspace() and len(cell.split()) <= WORDS for cell in header)
+    is_cut_off = len(row) < len(header) and "\n" in row[-1]  # in a long text
+    return are_names and (len(row) == len(header) or is_cut_off)

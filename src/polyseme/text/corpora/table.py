@@ -30,8 +30,9 @@ _LABELS = (
 )
 _ID = (
     *("id", "_id", "doc_id", "docid", "document_id", "record_id", "identifier", "uid", "uuid"),
-    *("article_id", "doi", "ppn"),
+    *("article_id", "paper_id", "doi", "ppn"),
 )
+KNOWN_NAMES = TEXT_NAMES | {*_LABELS, *_ID}
 
 
 @dataclass(frozen=True)
@@ -209,9 +210,7 @@ def _id_column(
     if wanted.like.get("id_column") in found:
         return str(wanted.like["id_column"])
     by_name = {name.strip().lower(): name for name in reversed(found) if name not in taken}
-    named_id = [name for name in by_name if name.endswith("_id")]
-    ids = (*_ID, *named_id) if len(named_id) == 1 else _ID
-    return next((by_name[name] for name in ids if name in by_name), None)
+    return next((by_name[name] for name in _ID if name in by_name), None)
 
 
 def _known(path: Path, name: str, found: Sequence[str], option: str) -> str:
