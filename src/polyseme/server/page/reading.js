@@ -1,5 +1,7 @@
 // Files that people drop: which texts are in them.
 
+import { dsvFormat } from "./vendor/d3.js";
+
 // The same names as those that the command line knows.
 const WHOLE_TEXTS = ["text", "fulltext", "full_text", "document", "content"];
 const PARTS_OF_TEXTS = ["title", "headline", "subtitle", "abstract", "summary", "description", "body"];
@@ -11,7 +13,7 @@ const LONGEST_NAME = 60; // of a column; what is longer is text
 export async function textsOf(file) {
   const content = await decoded(file);
   const ending = file.name.slice(file.name.lastIndexOf(".") + 1).toLowerCase();
-  if (ending === "csv" || ending === "tsv") return fromTable(table(content.replace(/\r\n?/g, "\n"), ending === "tsv" ? "\t" : separator(content)), file.name);
+  if (ending === "csv" || ending === "tsv") return fromTable(table(content, ending === "tsv" ? "\t" : separator(content)), file.name);
   if (["json", "jsonl", "ndjson"].includes(ending)) return fromObjects(objects(content, file.name), file.name);
   return [{ id: file.name, text: ["html", "htm"].includes(ending) ? withoutMarkup(content) : content }];
 }
@@ -44,35 +46,7 @@ const separator = (content) => {
   return line.split(";").length > line.split(",").length ? ";" : ",";
 };
 
-function table(content, between) {
-  const rows = [];
-  let row = [], cell = "", isQuoted = false;
-  const end = () => {
-    row.push(cell);
-    cell = "";
-  };
-  for (let i = 0; i < content.length; i += 1) {
-    const letter = content[i];
-    if (isQuoted) {
-      if (letter !== '"') cell += letter;
-      else if (content[i + 1] === '"') {
-        cell += '"';
-        i += 1;
-      } else isQuoted = false;
-    } else if (letter === '"' && cell === "") isQuoted = true;
-    else if (letter === between) end();
-    else if (letter === "\n") {
-      end();
-      rows.push(row);
-      row = [];
-    } else if (letter !== "\r") cell += letter;
-  }
-  if (cell !== "" || row.length) {
-    end();
-    rows.push(row);
-  }
-  return rows.filter((one) => one.some((value) => value !== ""));
-}
+const table = (content, between) => dsvFormat(between).parseRows(content).filter((row) => row.some((cell) => cell !== ""));
 
 function fromTable(rows, name) {
   const [first = [], ...others] = rows;

@@ -1,5 +1,7 @@
 // What leaves the page: into the clipboard, or as a file.
 
+import { csvFormatRows } from "./vendor/d3.js";
+
 export async function copy(text) {
   try {
     await navigator.clipboard.writeText(text);
@@ -22,13 +24,8 @@ export function download(name, text, type) {
   setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
 }
 
-const cell = (value) => {
-  const text = value == null ? "" : String(value);
-  return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
-};
-
 const MARK = "\ufeff"; // without it, Excel does not take a file for UTF-8
 
-export const asCsv = (head, rows) => MARK + [head, ...rows].map((row) => `${row.map(cell).join(",")}\r\n`).join("");
+export const asCsv = (head, rows) => `${MARK}${csvFormatRows([head, ...rows])}\n`;
 
 export const asLines = (values) => values.map((value) => `${JSON.stringify(value)}\n`).join("");
